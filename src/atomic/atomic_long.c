@@ -336,7 +336,7 @@ static int begin_call(uvzk_atomic_long_t *handle, uvzk_req_t *call_handle,
         return UV_ENOMEM;
     }
     /* The call ends without a request; its callback still runs at the end of the turn. */
-    if (uvzk__auth_has_failed(atomic->session)) {
+    if (atomic->session->auth_failed) {
         uvzk__atomic_call_decide(atomic->session, call, UVZK_EAUTH);
     }
     uvzk__atomic_pump(atomic);

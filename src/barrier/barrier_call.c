@@ -119,7 +119,7 @@ bool uvzk__barrier_call_begin_to_send(struct uvzk__barrier_call *call,
                                       int64_t timeout_ms, uvzk_req_cb cb)
 {
     uvzk__barrier_call_begin(call, session, calls, handle, timeout_ms, cb);
-    if (uvzk__auth_has_failed(session)) {
+    if (session->auth_failed) {
         uvzk__barrier_call_end(call, UVZK_EAUTH);
         return false;
     }

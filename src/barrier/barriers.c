@@ -56,18 +56,18 @@ static void pump_write(struct uvzk__link *link, int code)
 
 void uvzk__barriers_session_ended(struct uvzk__session *session, int code)
 {
-    for_each(&uvzk__barriers(session)->members, end_member, code);
+    for_each(&session->barriers->members, end_member, code);
 }
 
 void uvzk__barriers_suspended(struct uvzk__session *session)
 {
-    for_each(&uvzk__barriers(session)->members, suspend_member, 0);
+    for_each(&session->barriers->members, suspend_member, 0);
 }
 
 /* A write or a member that is pumped only submits a request, so nothing is freed here. */
 void uvzk__barriers_resume(struct uvzk__session *session)
 {
-    struct uvzk__barriers *barriers = uvzk__barriers(session);
+    struct uvzk__barriers *barriers = session->barriers;
 
     /* First the watches on `ready`: they are set before a member's znode is created. */
     uvzk__watched_znodes_resume(session);
@@ -77,7 +77,7 @@ void uvzk__barriers_resume(struct uvzk__session *session)
 
 void uvzk__barriers_free(struct uvzk__session *session)
 {
-    struct uvzk__barriers *barriers = uvzk__barriers(session);
+    struct uvzk__barriers *barriers = session->barriers;
 
     while (!uvzk__list_empty(&barriers->members)) {
         uvzk__barrier_member_free(member_at(barriers->members.next));

@@ -152,7 +152,7 @@ static int double_barrier_enter(uvzk_double_barrier_t *handle, uvzk_req_t *call_
     if (crossing == NULL) {
         return UV_ENOMEM;
     }
-    bool refused = uvzk__auth_has_failed(barrier->object.session);
+    bool refused = barrier->object.session->auth_failed;
     if (!refused) {
         status = uvzk__barrier_member_enter(barrier->object.session, barrier->object.path,
                                             barrier->quantity, barrier, member_told,

@@ -136,7 +136,7 @@ static void entry_checked(struct uvzk__barrier_member *member,
     if (reply->status == UVZK_ENONODE) {
         entry_create(member);
     } else if (reply->status == 0 &&
-               reply->stat.ephemeral_owner == uvzk__session_id(member->session)) {
+               reply->stat.ephemeral_owner == member->session->connection.session_id) {
         entry_stand(member);
     } else {
         uvzk__barrier_member_withdraw(member, reply->status == 0 ? UVZK_ENODEEXISTS

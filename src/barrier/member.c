@@ -155,7 +155,7 @@ int uvzk__barrier_member_enter(struct uvzk__session *session, const char *direct
     member->user = user;
     member->told_cb = told_cb;
     uvzk__znode_write_init(&member->write, session, write_done);
-    uvzk__list_append(&uvzk__barriers(session)->members, &member->of_session);
+    uvzk__list_append(&session->barriers->members, &member->of_session);
     *made = member;
     uvzk__barrier_member_pump(member);
     return 0;

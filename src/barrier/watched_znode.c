@@ -139,7 +139,7 @@ static void no_room_due(struct uvzk__timer *timer)
 
 static struct uvzk__reading **watched_znode_table(const struct uvzk__session *session)
 {
-    return &uvzk__barriers(session)->watched;
+    return &session->barriers->watched;
 }
 
 static void free_memory(struct uvzk__reading *reading)
@@ -207,7 +207,7 @@ void uvzk__znode_waiter_look(struct uvzk__znode_waiter *waiter)
 {
     struct uvzk__reading *reading = &waiter->znode->reading;
 
-    waiter->since = uvzk__stamp(reading->session);
+    waiter->since = reading->session->submissions.stamp;
     uvzk__reading_want(reading);
     uvzk__reading_pump(reading);
 }

@@ -127,7 +127,7 @@ static void znode_write_begin(struct uvzk__znode_write *write)
 {
     write->attempted = false;
     write->stopped = false;
-    uvzk__list_append(&uvzk__barriers(write->session)->writes, &write->link);
+    uvzk__list_append(&write->session->barriers->writes, &write->link);
     uvzk__move(write->session, &uvzk__znode_write_machine, write,
                UVZK__ZNODE_WRITE_WAITING);
     uvzk__znode_write_pump(write);

@@ -27,12 +27,6 @@ static inline bool uvzk__deadline_is_armed(const struct uvzk__deadline *deadline
     return deadline->prev != NULL;
 }
 
-/* Returns the moment of an armed deadline. */
-static inline uint64_t uvzk__deadline_at(const struct uvzk__deadline *deadline)
-{
-    return deadline->at_ms;
-}
-
 /* Returns the earlier of two moments; UINT64_MAX: never. */
 static inline uint64_t uvzk__deadline_earlier(uint64_t one_ms, uint64_t other_ms)
 {

@@ -98,7 +98,7 @@ static int acquire_refusal(struct uvzk__lock *lock, const uvzk_acquire_options_t
 {
     struct uvzk__session *session = lock->session;
 
-    if (uvzk__auth_has_failed(session)) {
+    if (session->auth_failed) {
         return UVZK_EAUTH;
     }
     if (options->timeout_ms != UVZK_TRY_ONCE) {
@@ -180,7 +180,7 @@ suitability_of(const struct uvzk__lock *lock, const struct uvzk__session *sessio
 {
     bool away = session != lock->session;
 
-    if (away && uvzk__auth_has_failed(session)) {
+    if (away && session->auth_failed) {
         return UNSUITABLE;
     }
     if (away && !uvzk__is_connected(session) &&

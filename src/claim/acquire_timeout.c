@@ -52,7 +52,7 @@ void uvzk__acquire_timeout_start(struct uvzk__acquisition *acquisition,
     timeout->try_once = timeout_ms == UVZK_TRY_ONCE;
     if (timeout->try_once) {
         uvzk__list_init(&timeout->try_link);
-        uvzk__list_append(&uvzk__claims(session)->try_once, &timeout->try_link);
+        uvzk__list_append(&session->claims->try_once, &timeout->try_link);
     } else {
         timeout->timer.due = timed_out;
         uvzk__timer_set(session, &timeout->timer,

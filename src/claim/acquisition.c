@@ -72,7 +72,7 @@ static inline void acquisition_observe(struct uvzk__acquisition *acquisition,
 {
     struct uvzk__session *session = uvzk__acquisition_session(acquisition);
 
-    if (__builtin_expect(uvzk__observer_of(session) != NULL, 0) || uvzk__probed()) {
+    if (__builtin_expect(session->observer != NULL, 0) || uvzk__probed()) {
         uvzk__observe_step(session, acquisition, step, status);
     }
 }

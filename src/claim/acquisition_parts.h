@@ -27,7 +27,7 @@ struct uvzk__revocable_acquisition {
 struct uvzk__acquire_timeout {
     union {
         struct uvzk__timer timer;
-        struct uvzk__link try_link; /* try_once: in uvzk__claims(session)->try_once */
+        struct uvzk__link try_link; /* try_once: in session->claims->try_once */
     };
     struct uvzk__acquisition *acquisition;
     /* What it waited for when its time ran out, for the acquire callback; NULL: not timed

@@ -265,18 +265,18 @@ void uvzk__claim_set_release_status(struct uvzk__claim *claim, int status)
 
 void uvzk__claim_attach(struct uvzk__claim *claim, struct uvzk__contender *contender)
 {
-    uvzk__contender_set_claim(contender, claim);
-    uvzk__ring_append(&claim->contenders, uvzk__contender_link(contender));
+    contender->claim = claim;
+    uvzk__ring_append(&claim->contenders, &contender->in_claim);
     claim->contender_count++;
     claim->held_count += uvzk__contender_holds(contender);
 }
 
 void uvzk__claim_detach(struct uvzk__contender *contender)
 {
-    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+    struct uvzk__claim *claim = contender->claim;
 
-    uvzk__contender_set_claim(contender, NULL);
-    uvzk__ring_remove(&claim->contenders, uvzk__contender_link(contender));
+    contender->claim = NULL;
+    uvzk__ring_remove(&claim->contenders, &contender->in_claim);
     claim->contender_count--;
     claim->held_count -= uvzk__contender_holds(contender);
     free_if_over(claim);
@@ -289,7 +289,7 @@ int uvzk__claim_new_contender(struct uvzk__claim *claim, struct uvzk__queue *que
     int status = uvzk__contender_new(queue, contender_kind, extra, out);
 
     if (status == 0) {
-        uvzk__contender_set_persistent(*out, claim->persistent);
+        (*out)->persistent = claim->persistent;
         uvzk__claim_attach(claim, *out);
     }
     return status;
@@ -378,7 +378,7 @@ void uvzk__claim_end_broken(struct uvzk__claim *claim, int code)
 
 void uvzk__claim_withdraw(struct uvzk__claim *claim)
 {
-    uvzk__list_append(&uvzk__claims(claim->session)->to_withdraw, &claim->link);
+    uvzk__list_append(&claim->session->claims->to_withdraw, &claim->link);
     uvzk__wake(claim->session);
 }
 
@@ -392,7 +392,7 @@ void uvzk__claim_withdraw_given_up(struct uvzk__claim *claim)
      * themselves. */
     if (claim->contender_count != 1) {
         uvzk__claim_withdraw(claim);
-    } else if (uvzk__contender_is_wanted(uvzk__claim_first_contender(claim))) {
+    } else if (uvzk__claim_first_contender(claim)->node.wanted) {
         uvzk__contender_withdraw(uvzk__claim_first_contender(claim));
     }
 }
@@ -423,7 +423,7 @@ static struct uvzk__contender *first_wanted(struct uvzk__claim *claim)
 {
     struct uvzk__contender *each = uvzk__claim_first_contender(claim);
 
-    while (each != NULL && !uvzk__contender_is_wanted(each)) {
+    while (each != NULL && !each->node.wanted) {
         each = uvzk__claim_next_contender(each);
     }
     return each;
@@ -461,7 +461,7 @@ void uvzk__claims_withdraw(struct uvzk__session *session)
 {
     struct uvzk__link *link;
 
-    while ((link = uvzk__list_take(&uvzk__claims(session)->to_withdraw)) != NULL) {
+    while ((link = uvzk__list_take(&session->claims->to_withdraw)) != NULL) {
         withdraw_ended(UVZK__CONTAINER_OF(link, struct uvzk__claim, link));
     }
 }
@@ -475,7 +475,7 @@ const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t inde
     for (struct uvzk__contender *each = uvzk__claim_first_contender(claim); each != NULL;
          each = uvzk__claim_next_contender(each)) {
         if (uvzk__contender_holds(each) && index-- == 0) {
-            return uvzk__contender_path(each);
+            return each->path;
         }
     }
     return NULL;
@@ -485,7 +485,7 @@ const char *uvzk__claim_node_path(const struct uvzk__claim *claim, uint32_t inde
 
 void uvzk__claim_plain_granted(struct uvzk__contender *contender)
 {
-    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+    struct uvzk__claim *claim = contender->claim;
     int64_t token = 0;
 
     /* The claim is HELD already, is given up, or is being emptied; or another of its
@@ -496,7 +496,7 @@ void uvzk__claim_plain_granted(struct uvzk__contender *contender)
     }
     for (struct uvzk__contender *each = uvzk__claim_first_contender(claim); each != NULL;
          each = uvzk__claim_next_contender(each)) {
-        int64_t czxid = uvzk__contender_place(each).czxid;
+        int64_t czxid = each->node.place.czxid;
         token = czxid > token ? czxid : token;
     }
     uvzk__claim_grant(claim, token);
@@ -504,12 +504,12 @@ void uvzk__claim_plain_granted(struct uvzk__contender *contender)
 
 void uvzk__claim_plain_ungranted(struct uvzk__contender *contender)
 {
-    uvzk__claim_ungrant(uvzk__contender_claim(contender));
+    uvzk__claim_ungrant(contender->claim);
 }
 
 void uvzk__claim_plain_ended(struct uvzk__contender *contender, int code)
 {
-    uvzk__claim_end(uvzk__contender_claim(contender), code);
+    uvzk__claim_end(contender->claim, code);
 }
 
 const struct uvzk__claim_kind uvzk__claim_plain = {

@@ -114,25 +114,6 @@ bool uvzk__claim_same_data(const struct uvzk__claim *, const struct uvzk__claim 
 /* Frees a claim that has neither contenders nor acquisitions. */
 void uvzk__claim_free(struct uvzk__claim *);
 
-static inline struct uvzk__session *uvzk__claim_session(const struct uvzk__claim *claim)
-{
-    return claim->session;
-}
-static inline uint32_t uvzk__claim_contender_count(const struct uvzk__claim *claim)
-{
-    return claim->contender_count;
-}
-/* The acquisitions that are not detached yet, in the order of the acquire calls. */
-static inline const struct uvzk__ring *
-uvzk__claim_acquisitions(const struct uvzk__claim *claim)
-{
-    return &claim->acquisitions;
-}
-/* The fencing token of the hold; 0 before the first grant. */
-static inline int64_t uvzk__claim_token(const struct uvzk__claim *claim)
-{
-    return claim->fencing_token;
-}
 static inline bool uvzk__claim_is_of(const struct uvzk__claim *claim,
                                      const struct uvzk__claim_kind *kind)
 {
@@ -220,8 +201,8 @@ uvzk__claim_first_contender(const struct uvzk__claim *claim)
 static inline struct uvzk__contender *
 uvzk__claim_next_contender(struct uvzk__contender *contender)
 {
-    return uvzk__contender_of_link(uvzk__ring_next(
-        &uvzk__contender_claim(contender)->contenders, uvzk__contender_link(contender)));
+    return uvzk__contender_of_link(
+        uvzk__ring_next(&contender->claim->contenders, &contender->in_claim));
 }
 
 /* The full path of the index-th of those znodes that hold, or NULL beyond the last. The

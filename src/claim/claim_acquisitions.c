@@ -50,8 +50,8 @@ void uvzk__claim_give_back(struct uvzk__claim *claim)
     /* A lost callback may close the client. */
     uvzk__claim_ref(claim);
     uvzk__claim_give_up(claim, UVZK_EMAXHOLD);
-    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
-        uvzk__notify_those(uvzk__session_at(session, i), uvzk__acquisition_is_loss);
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        uvzk__notify_those(session->client->sessions[i], uvzk__acquisition_is_loss);
     }
     uvzk__claim_withdraw_given_up(claim);
     uvzk__claim_unref(claim);

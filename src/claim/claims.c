@@ -18,7 +18,7 @@ void uvzk__claims_free(struct uvzk__claims *claims)
 
 char *uvzk__claims_user_text(struct uvzk__session *session, size_t size)
 {
-    struct uvzk__claims *claims = uvzk__claims(session);
+    struct uvzk__claims *claims = session->claims;
 
     if (claims->user_text == NULL || size > claims->user_text_size) {
         /* One byte more, so that a size of 0 yields a buffer too. */

@@ -13,7 +13,7 @@
 
 static void contender_user_granted(struct uvzk__contender *contender)
 {
-    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+    struct uvzk__claim *claim = contender->claim;
 
     claim->held_count++;
     claim->kind->granted(contender);
@@ -21,42 +21,40 @@ static void contender_user_granted(struct uvzk__contender *contender)
 
 static void hold_ended(struct uvzk__contender *contender)
 {
-    uvzk__contender_claim(contender)->held_count--;
+    contender->claim->held_count--;
 }
 
 static void contender_user_ungranted(struct uvzk__contender *contender)
 {
-    uvzk__contender_claim(contender)->kind->ungranted(contender);
+    contender->claim->kind->ungranted(contender);
 }
 
 static void contender_user_ended(struct uvzk__contender *contender, int code)
 {
-    uvzk__contender_claim(contender)->kind->ended(contender, code);
+    contender->claim->kind->ended(contender, code);
 }
 
 /* The status that a release reports for a znode that is gone. */
 static int release_status_of(const struct uvzk__node *node)
 {
-    if (uvzk__node_status(node) == UVZK_EDELETED) {
+    if (node->status == UVZK_EDELETED) {
         return UVZK_ELOST; /* another client deleted it before our delete */
     }
-    return uvzk__node_status(node) != 0  ? uvzk__node_status(node)
-           : uvzk__node_is_deleted(node) ? 0
-                                         : UVZK_ELOST;
+    return node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
 }
 
 /* The contender leaves its claim, which records what happened to the znode. An orphan has
  * no claim. */
 static void detach_claim(struct uvzk__contender *contender, int status)
 {
-    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+    struct uvzk__claim *claim = contender->claim;
 
-    if (uvzk__contender_is_orphan(contender)) {
+    if (contender->kind->orphan) {
         return;
     }
     /* One that only admits is not part of the hold, so its delete does not decide the
      * release's status. */
-    if (!uvzk__contender_admits(contender)) {
+    if (!contender->kind->admits) {
         uvzk__claim_set_release_status(claim, status);
     }
     if (claim->kind->contender_gone != NULL) {
@@ -69,7 +67,7 @@ static void detach_claim(struct uvzk__contender *contender, int status)
  * long time. The contender continues without the claim (acl_retry.h). */
 static void contender_user_undeletable(struct uvzk__contender *contender)
 {
-    int status = uvzk__node_status(uvzk__contender_node(contender));
+    int status = contender->node.status;
 
     detach_claim(contender, status != 0 ? status : UVZK_ENOAUTH);
 }
@@ -77,48 +75,47 @@ static void contender_user_undeletable(struct uvzk__contender *contender)
 static void contender_user_over(struct uvzk__contender *contender)
 {
     /* It has left its claim already. */
-    if (uvzk__contender_is_undeletable(contender)) {
+    if (contender->state == UVZK__CONTENDER_UNDELETABLE) {
         uvzk__undeletable_gone(contender);
     } else {
-        detach_claim(contender, release_status_of(uvzk__contender_node(contender)));
+        detach_claim(contender, release_status_of(&contender->node));
     }
 }
 
 static bool may_delete(struct uvzk__contender *contender)
 {
-    if (uvzk__contender_is_undeletable(contender)) {
+    if (contender->state == UVZK__CONTENDER_UNDELETABLE) {
         return uvzk__undeletable_take_turn(contender);
     }
     /* An orphan was identified by a listing (divergence.h). */
-    return uvzk__contender_is_orphan(contender) ||
-           uvzk__contender_claim(contender)->kind->may_delete == NULL ||
-           uvzk__contender_claim(contender)->kind->may_delete(contender);
+    return contender->kind->orphan || contender->claim->kind->may_delete == NULL ||
+           contender->claim->kind->may_delete(contender);
 }
 
 static bool grant_notified(const struct uvzk__contender *contender)
 {
-    return uvzk__claim_grant_notified(uvzk__contender_claim(contender));
+    return uvzk__claim_grant_notified(contender->claim);
 }
 
 static void contender_user_queued(struct uvzk__contender *contender, uint64_t ahead)
 {
-    uvzk__claim_queued(uvzk__contender_claim(contender), ahead);
+    uvzk__claim_queued(contender->claim, ahead);
 }
 
 static bool any_try_once(const struct uvzk__session *session)
 {
-    return !uvzk__list_empty(&uvzk__claims(session)->try_once);
+    return !uvzk__list_empty(&session->claims->try_once);
 }
 
 static void has_to_wait(struct uvzk__contender *contender)
 {
-    uvzk__claim_end_try_once(uvzk__contender_claim(contender));
+    uvzk__claim_end_try_once(contender->claim);
 }
 
 static void contender_user_data(const struct uvzk__contender *contender,
                                 const void **bytes, size_t *length)
 {
-    const struct uvzk__claim *claim = uvzk__contender_claim(contender);
+    const struct uvzk__claim *claim = contender->claim;
 
     *bytes = NULL;
     *length = 0;

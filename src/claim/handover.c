@@ -8,7 +8,7 @@
 
 static struct uvzk__queue *queue_at(const struct uvzk__link *link)
 {
-    return uvzk__contender_queue(uvzk__contender_of_link(link));
+    return uvzk__contender_of_link(link)->queue;
 }
 
 void uvzk__handover_started(const struct uvzk__claim *claim, uint64_t now)

@@ -67,7 +67,7 @@ void uvzk__lock_free(struct uvzk__lock *lock)
 
 void uvzk__locks_free(struct uvzk__session *session)
 {
-    struct uvzk__link *locks = &uvzk__claims(session)->locks;
+    struct uvzk__link *locks = &session->claims->locks;
 
     while (!uvzk__list_empty(locks)) {
         uvzk__lock_free(UVZK__CONTAINER_OF(locks->next, struct uvzk__lock, in_session));
@@ -76,7 +76,7 @@ void uvzk__locks_free(struct uvzk__session *session)
 
 bool uvzk__locks_need_below(const struct uvzk__session *session, const char *path)
 {
-    const struct uvzk__link *locks = &uvzk__claims(session)->locks;
+    const struct uvzk__link *locks = &session->claims->locks;
 
     for (struct uvzk__link *link = locks->next; link != locks; link = link->next) {
         const char *directory =
@@ -122,9 +122,9 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *ha
     /* A multi lock has no path of its own, so it stays in the given session. */
     lock->session = path[0] == '\0' ? session : uvzk__home_of(session, lock->path->text);
     lock->number =
-        uvzk__claims_number_lock(uvzk__claims(lock->session)) & UVZK__LOCK_NUMBER_MAX;
+        uvzk__claims_number_lock(lock->session->claims) & UVZK__LOCK_NUMBER_MAX;
     uvzk__list_init(&lock->claims);
-    uvzk__list_append(&uvzk__claims(lock->session)->locks, &lock->in_session);
+    uvzk__list_append(&lock->session->claims->locks, &lock->in_session);
     handle->impl = lock;
     return lock;
 }

@@ -63,7 +63,7 @@ static void observed_steps_probe(const struct uvzk__session *session,
 {
     const struct uvzk__probed_hold probed = {acquisition->handle,
                                              acquisition->lock->path->text,
-                                             uvzk__session_id(session), took_ms};
+                                             session->connection.session_id, took_ms};
 
     if (handover_ms != UVZK__NO_HANDOVER) {
         uvzk__probe_handover(&probed, handover_ms);
@@ -77,7 +77,7 @@ void uvzk__observe_step(struct uvzk__session *session,
                         struct uvzk__acquisition *acquisition, enum uvzk_trace_step step,
                         int status)
 {
-    struct uvzk__observer *observer = uvzk__observer_of(session);
+    struct uvzk__observer *observer = session->observer;
     uint64_t now = uvzk__now(session);
     uint64_t since_ms = acquisition->since_ms;
     uint64_t took_ms = uvzk__elapsed_since(&since_ms, now) & MOMENT_MAX;

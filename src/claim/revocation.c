@@ -25,10 +25,9 @@ int uvzk__revocation_enable(struct uvzk__claim *claim)
 void uvzk__revocation_read(struct uvzk__contender *contender,
                            const struct uvzk__reply *reply)
 {
-    struct uvzk__claim *claim = uvzk__contender_claim(contender);
+    struct uvzk__claim *claim = contender->claim;
 
-    if (!uvzk__contender_is_revocable(contender) ||
-        reply->data_length != UVZK__REVOKE_LENGTH ||
+    if (!contender->revocable || reply->data_length != UVZK__REVOKE_LENGTH ||
         memcmp(reply->data, UVZK__REVOKE, UVZK__REVOKE_LENGTH) != 0 ||
         /* The watch may read the same message several times. A message counts once, by
          * its mzxid. */

@@ -18,24 +18,23 @@ static uint64_t wait_reason_since(const struct uvzk__contender *contender)
 {
     uint64_t lost = uvzk__disconnected_since(uvzk__session_of(contender));
 
-    return uvzk__contender_since(contender) > lost ? uvzk__contender_since(contender)
-                                                   : lost;
+    return contender->first_attempt_ms > lost ? contender->first_attempt_ms : lost;
 }
 
 bool uvzk__contender_place_wait_reason(const struct uvzk__contender *contender,
                                        struct uvzk__wait_reason *reason)
 {
-    enum uvzk__node_state state = uvzk__contender_node_state(contender);
+    enum uvzk__node_state state = contender->node.state;
 
     *reason = (struct uvzk__wait_reason){.since_ms = wait_reason_since(contender)};
-    if (uvzk__contender_has_place(contender)) {
-        reason->node_path = uvzk__contender_path(contender);
+    if (uvzk__node_has_place(&contender->node)) {
+        reason->node_path = contender->path;
     }
     if (!uvzk__is_connected(uvzk__session_of(contender))) {
         reason->kind = UVZK_WAITS_FOR_CONNECTION;
     } else if (state == UVZK__NODE_PARENTS) {
         reason->kind = UVZK_WAITS_FOR_DIRECTORY;
-    } else if (!uvzk__contender_has_place(contender)) {
+    } else if (!uvzk__node_has_place(&contender->node)) {
         reason->kind = UVZK_WAITS_FOR_ZNODE; /* no other list but unplaced contains it */
     } else {
         return false;
@@ -56,22 +55,21 @@ static void wait_reason_count(struct ours_ahead *before,
                               const struct uvzk__contender *other)
 {
     before->count++;
-    before->blocks |=
-        !uvzk__contender_is_shared(contender) || !uvzk__contender_is_shared(other);
+    before->blocks |= !contender->kind->shared || !other->kind->shared;
 }
 
 static struct ours_ahead ours_before(const struct uvzk__contender *contender, size_t most)
 {
-    const struct uvzk__queue *queue = uvzk__contender_queue(contender);
-    const struct uvzk__contender *each = uvzk__prev_in(uvzk__waiters(queue), contender);
+    const struct uvzk__queue *queue = contender->queue;
+    const struct uvzk__contender *each = uvzk__prev_in(&queue->waiters, contender);
     struct ours_ahead before = {0, false};
 
     for (; each != NULL && before.count < most;
-         each = uvzk__prev_in(uvzk__waiters(queue), each)) {
+         each = uvzk__prev_in(&queue->waiters, each)) {
         wait_reason_count(&before, contender, each);
     }
-    for (each = uvzk__first_in(uvzk__holders(queue)); each != NULL && before.count < most;
-         each = uvzk__next_in(uvzk__holders(queue), each)) {
+    for (each = uvzk__first_in(&queue->holders); each != NULL && before.count < most;
+         each = uvzk__next_in(&queue->holders, each)) {
         wait_reason_count(&before, contender, each);
     }
     return before;
@@ -81,13 +79,12 @@ static struct ours_ahead ours_before(const struct uvzk__contender *contender, si
  * being deleted. 0 if the contender waits for none of them. */
 static uint64_t deleting_before(const struct uvzk__contender *contender, size_t most)
 {
-    const struct uvzk__ring *deleting = uvzk__deleting(uvzk__contender_queue(contender));
+    const struct uvzk__ring *deleting = &contender->queue->deleting;
     struct ours_ahead before = {0, false};
 
     for (const struct uvzk__contender *each = uvzk__first_in(deleting);
          each != NULL && before.count < most; each = uvzk__next_in(deleting, each)) {
-        if (uvzk__place_compare(uvzk__contender_place(each),
-                                uvzk__contender_place(contender)) >= 0) {
+        if (uvzk__place_compare(each->node.place, contender->node.place) >= 0) {
             break;
         }
         wait_reason_count(&before, contender, each);
@@ -98,7 +95,7 @@ static uint64_t deleting_before(const struct uvzk__contender *contender, size_t 
 void uvzk__contender_wait_reason(const struct uvzk__contender *contender, size_t most,
                                  struct uvzk__wait_reason *reason)
 {
-    const struct uvzk__queue *queue = uvzk__contender_queue(contender);
+    const struct uvzk__queue *queue = contender->queue;
     const struct uvzk__foreign_node *blocker;
     struct ours_ahead ours;
 
@@ -110,12 +107,12 @@ void uvzk__contender_wait_reason(const struct uvzk__contender *contender, size_t
     reason->ahead = ours.count + uvzk__foreign_nodes_before(queue, contender);
     if (blocker != NULL) {
         reason->kind = UVZK_WAITS_FOR_OTHERS;
-        reason->directory = uvzk__queue_path(queue);
+        reason->directory = queue->path->text;
         reason->name = blocker->name;
         reason->traceparent = uvzk__predecessor_traceparent(queue, blocker->name);
-    } else if (ours.blocks && !uvzk__contender_has_writers_place(contender)) {
+    } else if (ours.blocks && !contender->kind->has_writers_place) {
         reason->kind = UVZK_WAITS_FOR_OURS;
-    } else if (!uvzk__contender_knows_predecessors(contender)) {
+    } else if (!contender->predecessors_known) {
         reason->kind = UVZK_WAITS_FOR_PLACE;
         reason->ahead = 0;
     } else {

@@ -41,8 +41,8 @@ static void end_holds(struct uvzk__session *session)
 
 static void end_releases(struct uvzk__contender *contender, int code)
 {
-    if (uvzk__contender_claim(contender) != NULL) {
-        uvzk__claim_fail_releases(uvzk__contender_claim(contender), code);
+    if (contender->claim != NULL) {
+        uvzk__claim_fail_releases(contender->claim, code);
     }
 }
 

@@ -401,12 +401,12 @@ int64_t uvzk_client_session_id(const uvzk_client_t *handle)
 {
     const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
-    return session == NULL ? 0 : uvzk__session_id(session);
+    return session == NULL ? 0 : session->connection.session_id;
 }
 
 uint32_t uvzk_client_session_timeout(const uvzk_client_t *handle)
 {
     const struct uvzk__session *session = handle == NULL ? NULL : handle->impl;
 
-    return session == NULL ? 0 : uvzk__session_timeout(session);
+    return session == NULL ? 0 : session->connection.timeout_ms;
 }

@@ -120,8 +120,8 @@ static void learn_address(struct uvzk__session *session, const char *address)
  * known of their znodes. */
 static void lifecycle_abandon(struct uvzk__contender *contender, int code)
 {
-    if (uvzk__contender_claim(contender) != NULL) {
-        uvzk__claim_fail_releases(uvzk__contender_claim(contender), code);
+    if (contender->claim != NULL) {
+        uvzk__claim_fail_releases(contender->claim, code);
     }
     uvzk__contender_session_ended(contender, code);
 }
@@ -167,7 +167,7 @@ static void lifecycle_connected(struct uvzk__session *session,
     }
     session->lifecycle->open_attempts = 0;
     /* Requests with a stamp above this one are sent on the new connection. */
-    session->connected_stamp = uvzk__stamp(session);
+    session->connected_stamp = session->submissions.stamp;
     uvzk__size_limit_connected(session, news->fresh);
     learn_address(session, event->local_address);
     (void)snprintf(session->lifecycle->server, sizeof(session->lifecycle->server), "%s",
@@ -400,7 +400,8 @@ void uvzk__close_when_done(struct uvzk__session *session)
         return;
     }
     /* The barrier has no reply yet, so requests may be sent soon. */
-    bool asking = uvzk__is_connected(session) && !uvzk__barrier_is_open(session) &&
+    bool asking = uvzk__is_connected(session) &&
+                  session->barrier.state != UVZK__BARRIER_OPEN &&
                   !uvzk__is_broken(session);
     bool may_wait =
         (asking || uvzk__may_send(session)) && session->lifecycle->close_wait_ms > 0;

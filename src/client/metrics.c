@@ -41,7 +41,7 @@ static void count_claims(const struct uvzk__session *session,
              claim != NULL; claim = uvzk__lock_next_claim(lock, claim)) {
             /* The acquisitions of one claim hold or wait together. */
             *(uvzk__claim_grant_notified(claim) ? &metrics->held : &metrics->waiting) +=
-                uvzk__ring_length(uvzk__claim_acquisitions(claim));
+                uvzk__ring_length(&claim->acquisitions);
         }
     }
 }
@@ -53,7 +53,7 @@ static void count_foreign(const struct uvzk__session *session,
 
     for (const struct uvzk__queue *queue = uvzk__catalogue_first(catalogue);
          queue != NULL; queue = uvzk__catalogue_next(catalogue, queue)) {
-        metrics->foreign += uvzk__other_children(queue);
+        metrics->foreign += uvzk__queue_optional(queue)->foreign_nodes.children;
     }
 }
 
@@ -100,8 +100,8 @@ static void read_metrics(const struct uvzk__session *session,
         uvzk__read_counters(session->observer, metrics);
     }
     metrics->state = (uint32_t)uvzk__combined_state_now(session);
-    metrics->session_timeout_ms = uvzk__session_timeout(session);
-    metrics->session_id = uvzk__session_id(session);
+    metrics->session_timeout_ms = session->connection.timeout_ms;
+    metrics->session_id = session->connection.session_id;
     for (uint32_t i = 0; i < session->client->count; i++) {
         add_session(session->client->sessions[i], metrics);
     }

@@ -67,7 +67,7 @@ static struct uvzk__contender *next_to_try(const struct uvzk__undeletable_data *
 
     for (struct uvzk__contender *contender = uvzk__first_in(deleting); contender != NULL;
          contender = uvzk__next_in(deleting, contender)) {
-        if (!uvzk__contender_is_undeletable(contender)) {
+        if (contender->state != UVZK__CONTENDER_UNDELETABLE) {
             continue;
         }
         if (contender->node.place.sequence > data->last) {
@@ -106,7 +106,7 @@ static bool is_anothers(const struct uvzk__contender *contender,
     int64_t czxid = contender->node.place.czxid;
 
     return contender->kind->fixed_name &&
-           (stat->ephemeral_owner != uvzk__session_id(uvzk__session_of(contender)) ||
+           (stat->ephemeral_owner != uvzk__session_of(contender)->connection.session_id ||
             (czxid != 0 && czxid != stat->czxid));
 }
 
@@ -142,7 +142,7 @@ static void read_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, reply->status, false);
-    if (!uvzk__contender_has_ended(contender) &&
+    if (contender->state != UVZK__CONTENDER_ENDED &&
         data_of(contender->queue)->current == contender) {
         data_of(contender->queue)->reading = false;
         if (uvzk__node_needs(&contender->node) == UVZK__NEEDS_DELETE) {
@@ -215,7 +215,7 @@ static struct uvzk__undeletable_data *acl_retry_begin(struct uvzk__contender *co
 static void acl_retry_add(struct uvzk__undeletable_data *data,
                           struct uvzk__contender *contender)
 {
-    struct uvzk__directories *directories = uvzk__directories(data->queue->session);
+    struct uvzk__directories *directories = data->queue->session->directories;
 
     data->count++;
     uvzk__directories_count_undeletable(directories, false, true);
@@ -235,7 +235,7 @@ void uvzk__undeletable_add(struct uvzk__contender *contender)
         return;
     }
     data->permitted = false;
-    if (!uvzk__contender_is_undeletable(contender)) {
+    if (contender->state != UVZK__CONTENDER_UNDELETABLE) {
         acl_retry_add(data, contender);
     }
     if (its_turn) {
@@ -271,7 +271,7 @@ void uvzk__undeletable_permitted(struct uvzk__queue *queue)
     for (struct uvzk__contender *each = uvzk__first_in(&queue->deleting), *next;
          each != NULL; each = next) {
         next = uvzk__next_in(&queue->deleting, each);
-        if (uvzk__contender_is_undeletable(each)) {
+        if (each->state == UVZK__CONTENDER_UNDELETABLE) {
             uvzk__contender_pump(each);
         }
     }
@@ -282,7 +282,7 @@ void uvzk__undeletable_gone(struct uvzk__contender *contender)
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__undeletable_data *data = data_of(queue);
 
-    uvzk__directories_count_undeletable(uvzk__directories(queue->session), true, false);
+    uvzk__directories_count_undeletable(queue->session->directories, true, false);
     data->count--;
     if (data->count == 0) {
         uvzk__growing_pause_end(queue->session, &data->pause);
@@ -307,9 +307,8 @@ static bool anyone_comes(const struct uvzk__queue *queue)
 {
     for (const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
          each != NULL; each = uvzk__next_in(&queue->unplaced, each)) {
-        if (uvzk__node_is_wanted(&each->node) &&
-            (uvzk__node_is_in_flight(&each->node) ||
-             uvzk__node_state(&each->node) == UVZK__NODE_UNKNOWN)) {
+        if (each->node.wanted &&
+            (each->node.in_flight || each->node.state == UVZK__NODE_UNKNOWN)) {
             return true;
         }
     }

@@ -35,16 +35,16 @@ static const struct uvzk__state table[] = {
 static bool invariant_holds(const void *object)
 {
     const struct uvzk__contender *contender = object;
-    enum uvzk__node_state node = uvzk__node_state(&contender->node);
+    enum uvzk__node_state node = contender->node.state;
 
     switch (contender->state) {
     case UVZK__CONTENDER_WAITING:
-        return uvzk__node_is_wanted(&contender->node);
+        return contender->node.wanted;
     case UVZK__CONTENDER_GRANTED_EARLY:
     case UVZK__CONTENDER_HOLDING:
         return node == UVZK__NODE_STANDING; /* and so it is wanted */
     case UVZK__CONTENDER_GIVEN_UP:
-        return !uvzk__node_is_wanted(&contender->node);
+        return !contender->node.wanted;
     case UVZK__CONTENDER_UNDELETABLE:
         return node == UVZK__NODE_DELETING;
     default:
@@ -55,9 +55,8 @@ static bool invariant_holds(const void *object)
 /* The state after an event of the znode. */
 static enum uvzk__contender_state state_of(const struct uvzk__contender *contender)
 {
-    return uvzk__node_is_wanted(&contender->node) ||
-                   uvzk__contender_is_given_up(contender)
-               ? uvzk__contender_state(contender)
+    return contender->node.wanted || uvzk__contender_is_given_up(contender)
+               ? contender->state
                : UVZK__CONTENDER_GIVEN_UP;
 }
 
@@ -67,7 +66,7 @@ static enum uvzk__contender_list list_of(const struct uvzk__contender *contender
     if (!uvzk__node_has_place(&contender->node)) {
         return UVZK__ON_UNPLACED;
     }
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) {
+    if (contender->node.state == UVZK__NODE_DELETING) {
         return UVZK__ON_DELETING;
     }
     return uvzk__contender_holds(contender) ? UVZK__ON_HOLDERS : UVZK__ON_WAITERS;
@@ -79,9 +78,9 @@ static void count_grants(struct uvzk__contender *contender, bool held_before,
                          bool early_before)
 {
     struct uvzk__contender_counts *counts = &contender->queue->counts;
-    struct uvzk__directories *directories = uvzk__directories(contender->queue->session);
-    bool early = uvzk__contender_is_granted_early(contender);
-    bool shared = uvzk__contender_is_shared(contender);
+    struct uvzk__directories *directories = contender->queue->session->directories;
+    bool early = contender->state == UVZK__CONTENDER_GRANTED_EARLY;
+    bool shared = contender->kind->shared;
 
     counts->writers_held += uvzk__contender_holds(contender) && !shared;
     counts->writers_held -= held_before && !shared;
@@ -95,7 +94,7 @@ static void count_grants(struct uvzk__contender *contender, bool held_before,
  * counted_asking remembers whether this contender is counted already. */
 static void count_asking(struct uvzk__contender *contender)
 {
-    enum uvzk__node_state state = uvzk__node_state(&contender->node);
+    enum uvzk__node_state state = contender->node.state;
     bool asks = state == UVZK__NODE_PARENTS || state == UVZK__NODE_UNKNOWN;
 
     contender->queue->counts.asking += asks;
@@ -113,7 +112,7 @@ static void move_and_count(struct uvzk__contender *contender,
 {
     struct uvzk__session *session = contender->queue->session;
     bool held = uvzk__contender_holds(contender);
-    bool early = uvzk__contender_is_granted_early(contender);
+    bool early = contender->state == UVZK__CONTENDER_GRANTED_EARLY;
 
     count_asking(contender);
     uvzk__move_or_stay(session, &uvzk__contender_machine, contender, state);
@@ -196,7 +195,7 @@ static struct uvzk__contender *alloc_contender(struct uvzk__queue *queue,
     uvzk__list_init(&contender->in_claim);
     uvzk__list_init(&contender->in_session);
     uvzk__list_init(&contender->in_queue);
-    uvzk__proof_subject_init(&contender->proof_subject);
+    uvzk__list_init(&contender->proof_subject.link);
     return contender;
 }
 
@@ -207,11 +206,11 @@ static void add_contender(struct uvzk__contender *contender, size_t path_size)
     struct uvzk__queue *queue = contender->queue;
     struct uvzk__session *session = queue->session;
 
-    uvzk__directories(session)->node_bytes += path_size;
-    uvzk__directories(session)->contender_count++;
+    session->directories->node_bytes += path_size;
+    session->directories->contender_count++;
     queue->counts.contenders++;
     contender->first_attempt_ms = uvzk__now(session);
-    uvzk__list_append(&uvzk__directories(session)->contenders, &contender->in_session);
+    uvzk__list_append(&session->directories->contenders, &contender->in_session);
     uvzk__queue_join(contender, list_of(contender));
 }
 
@@ -256,8 +255,8 @@ int uvzk__contender_new(struct uvzk__queue *queue,
     size_t path_size = uvzk__contender_path_size(queue);
 
     uvzk__queue_settle_later(queue); /* frees it if it stays empty after an error */
-    if (uvzk__directories(session)->node_bytes + path_size >
-        uvzk__directories(session)->node_bytes_max) {
+    if (session->directories->node_bytes + path_size >
+        session->directories->node_bytes_max) {
         return uvzk__refuse(UVZK_ELIMIT,
                             "the session's budget of znodes, 1500000 bytes of their "
                             "paths, is spent: set options.sessions, or set it higher");
@@ -292,8 +291,8 @@ static void contender_finish(struct uvzk__contender *contender)
     uvzk__contender_cancel_back_off(contender);
     uvzk__list_remove(&contender->in_session);
     uvzk__list_remove(&contender->in_batch);
-    uvzk__directories(session)->node_bytes -= uvzk__contender_path_size(queue);
-    uvzk__directories(session)->contender_count--;
+    session->directories->node_bytes -= uvzk__contender_path_size(queue);
+    session->directories->contender_count--;
     queue->counts.contenders--;
     uvzk__queue_leave(contender);
     move_and_count(contender, UVZK__CONTENDER_ENDED);
@@ -333,11 +332,12 @@ void uvzk__contender_update(struct uvzk__contender *contender)
     bool held = uvzk__contender_holds(contender);
 
     check_node(contender);
-    if (!uvzk__expect(uvzk__session_of(contender), !uvzk__contender_has_ended(contender),
+    if (!uvzk__expect(uvzk__session_of(contender),
+                      contender->state != UVZK__CONTENDER_ENDED,
                       "contender: an event after its end")) {
         return;
     }
-    if (!given_up || uvzk__node_state(&contender->node) != UVZK__NODE_GONE) {
+    if (!given_up || contender->node.state != UVZK__NODE_GONE) {
         contender_become(contender, state_of(contender));
     }
     uvzk__queue_settle_later(queue);
@@ -346,9 +346,9 @@ void uvzk__contender_update(struct uvzk__contender *contender)
         uvzk__queue_settle_later(uvzk__contender_admits_to(contender));
     }
     if (!given_up && uvzk__contender_is_given_up(contender)) {
-        give_up(contender, held, uvzk__node_status(&contender->node));
+        give_up(contender, held, contender->node.status);
     }
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_GONE) {
+    if (contender->node.state == UVZK__NODE_GONE) {
         contender_finish(contender);
     } else {
         uvzk__contender_pump(contender);
@@ -371,7 +371,7 @@ void uvzk__contender_end(struct uvzk__contender *contender, int code)
         contender_become(contender, state_of(contender));
         give_up(contender, held, code);
     }
-    if (!uvzk__contender_has_ended(contender)) {
+    if (contender->state != UVZK__CONTENDER_ENDED) {
         uvzk__contender_update(contender);
     }
     uvzk__contender_unref(contender);
@@ -389,7 +389,7 @@ void uvzk__contender_unref(struct uvzk__contender *contender)
         return;
     }
     contender->refs--;
-    if (contender->refs == 0 && uvzk__contender_has_ended(contender)) {
+    if (contender->refs == 0 && contender->state == UVZK__CONTENDER_ENDED) {
         free_contender(contender);
     }
 }
@@ -445,7 +445,7 @@ static void contender_gone(struct uvzk__contender *contender)
     (void)uvzk__random(session, &random, sizeof(random));
     bool waits = !uvzk__contender_holds(contender) || contender->kind->admits;
     bool again = waits && !contender->kind->once &&
-                 uvzk__retry_allow(uvzk__retry_policy_of(session), contender->attempts++,
+                 uvzk__retry_allow(&session->retry, contender->attempts++,
                                    now - contender->first_attempt_ms, random, &sleep_ms);
     if (again && uvzk__contender_holds(contender)) {
         uvzk__contender_ungrant(contender);
@@ -461,7 +461,7 @@ static void contender_gone(struct uvzk__contender *contender)
 
 void uvzk__contender_missing(struct uvzk__contender *contender)
 {
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
+    if (contender->node.state == UVZK__NODE_STANDING) {
         uvzk__contender_log_deleted(contender);
         contender_gone(contender);
     }
@@ -475,11 +475,11 @@ void uvzk__contender_not_shown(struct uvzk__contender *contender)
     struct uvzk__contender *orphan = NULL;
 
     uvzk__node_not_shown(&contender->node);
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
+    if (contender->node.state == UVZK__NODE_STANDING &&
         !uvzk__is_driver_defined(contender->queue->kind)) {
         orphan = uvzk__contender_new_orphan(
             contender->queue, uvzk__path_name(contender->path), contender->node.place,
-            uvzk__contender_is_shared(contender), false);
+            contender->kind->shared, false);
     }
     if (orphan == NULL) {
         uvzk__contender_missing(contender);
@@ -487,6 +487,6 @@ void uvzk__contender_not_shown(struct uvzk__contender *contender)
     }
     /* The reading that did not show the node has at most this stamp. divergence.c compares
      * it with the start of the connection. */
-    uvzk__contender_set_create_stamp(orphan, uvzk__stamp(uvzk__session_of(orphan)));
+    uvzk__contender_set_create_stamp(orphan, uvzk__session_of(orphan)->submissions.stamp);
     contender_gone(contender);
 }

@@ -49,7 +49,9 @@ struct uvzk__claim;
 struct uvzk__queue;
 
 enum uvzk__contender_state {
-    UVZK__CONTENDER_WAITING,       /* next: GRANTED_EARLY HOLDING GIVEN_UP */
+    UVZK__CONTENDER_WAITING, /* next: GRANTED_EARLY HOLDING GIVEN_UP */
+    /* Granted before the released znode of this client ahead of it, or the ticket of its
+     * leases, was deleted, and no delete has checked its node since. */
     UVZK__CONTENDER_GRANTED_EARLY, /* next: HOLDING WAITING GIVEN_UP */
     UVZK__CONTENDER_HOLDING,       /* next: WAITING GIVEN_UP */
     UVZK__CONTENDER_GIVEN_UP,      /* next: UNDELETABLE ENDED */
@@ -83,7 +85,8 @@ struct uvzk__contender_kind {
      * prefix, which is not copied. */
     const char *name_prefix;
     bool shared; /* a reader: it waits for writers only */
-    /* It has the place of a writer of its own owner, so it does not wait. */
+    /* It is a reader with the number of its own writer (downgrade.h), so it does not
+     * wait. */
     bool has_writers_place;
     /* Its grant is not the hold: it lets its claim into another directory, which is
      * `extra` of the contender (struct uvzk__queue; NULL: it no longer does). That
@@ -160,12 +163,6 @@ struct uvzk__contender {
 
 extern const struct uvzk__machine uvzk__contender_machine;
 
-static inline enum uvzk__contender_state
-uvzk__contender_state(const struct uvzk__contender *contender)
-{
-    return (enum uvzk__contender_state)contender->state;
-}
-
 /* Returns true if it is granted, early or not. */
 static inline bool uvzk__contender_holds(const struct uvzk__contender *contender)
 {
@@ -177,24 +174,6 @@ static inline bool uvzk__contender_holds(const struct uvzk__contender *contender
 static inline bool uvzk__contender_is_given_up(const struct uvzk__contender *contender)
 {
     return contender->state >= UVZK__CONTENDER_GIVEN_UP;
-}
-
-/* Returns true if its delete was refused, and its claim has ended. */
-static inline bool uvzk__contender_is_undeletable(const struct uvzk__contender *contender)
-{
-    return contender->state == UVZK__CONTENDER_UNDELETABLE;
-}
-
-/* Returns true if nothing is left of it but its memory. */
-static inline bool uvzk__contender_has_ended(const struct uvzk__contender *contender)
-{
-    return contender->state == UVZK__CONTENDER_ENDED;
-}
-
-/* Returns true if it is on the list of those that wait in order. */
-static inline bool uvzk__contender_is_waiter(const struct uvzk__contender *contender)
-{
-    return contender->list == UVZK__ON_WAITERS;
 }
 
 /* The callbacks by which contenders report to their claims and ask them.
@@ -248,25 +227,10 @@ int uvzk__contender_new(struct uvzk__queue *, const struct uvzk__contender_kind 
 struct uvzk__contender *uvzk__contender_new_orphan(struct uvzk__queue *, const char *name,
                                                    struct uvzk__place, bool shared,
                                                    bool shown);
-static inline bool uvzk__contender_is_orphan(const struct uvzk__contender *contender)
-{
-    return contender->kind->orphan;
-}
 
 /* ------------------------------------------------------ questions about a contender */
 
-/* Its claim. NULL: it is an orphan or undeletable, or it is over. */
-static inline struct uvzk__claim *
-uvzk__contender_claim(const struct uvzk__contender *contender)
-{
-    return contender->claim;
-}
-/* Its link in the claim's list of contenders; the contender of such a link, NULL for
- * NULL. */
-static inline struct uvzk__link *uvzk__contender_link(struct uvzk__contender *contender)
-{
-    return &contender->in_claim;
-}
+/* The contender of a link in the claim's list of contenders. NULL for NULL. */
 static inline struct uvzk__contender *
 uvzk__contender_of_link(const struct uvzk__link *link)
 {
@@ -274,126 +238,12 @@ uvzk__contender_of_link(const struct uvzk__link *link)
                ? NULL
                : UVZK__CONTAINER_OF((uintptr_t)link, struct uvzk__contender, in_claim);
 }
-/* Its directory. It must not have ended. */
-static inline struct uvzk__queue *
-uvzk__contender_queue(const struct uvzk__contender *contender)
-{
-    return contender->queue;
-}
-/* The full path of its znode; until the create is answered, without the sequence
- * number. */
-static inline const char *uvzk__contender_path(const struct uvzk__contender *contender)
-{
-    return contender->path;
-}
 
-/* Its znode's machine. Code that sends a request for the znode reports the events
- * (node.h). */
-static inline struct uvzk__node *uvzk__contender_node(struct uvzk__contender *contender)
-{
-    return &contender->node;
-}
-static inline enum uvzk__node_needs
-uvzk__contender_needs(const struct uvzk__contender *contender)
-{
-    return uvzk__node_needs(&contender->node);
-}
-static inline enum uvzk__node_state
-uvzk__contender_node_state(const struct uvzk__contender *contender)
-{
-    return uvzk__node_state(&contender->node);
-}
-static inline struct uvzk__place
-uvzk__contender_place(const struct uvzk__contender *contender)
-{
-    return contender->node.place;
-}
-static inline bool uvzk__contender_has_place(const struct uvzk__contender *contender)
-{
-    return uvzk__node_has_place(&contender->node);
-}
-static inline bool uvzk__contender_is_wanted(const struct uvzk__contender *contender)
-{
-    return uvzk__node_is_wanted(&contender->node);
-}
-static inline bool uvzk__contender_is_in_flight(const struct uvzk__contender *contender)
-{
-    return uvzk__node_is_in_flight(&contender->node);
-}
-
-/* What proofs check of it (proof_subject.h). */
-static inline struct uvzk__proof_subject *
-uvzk__contender_proof_subject(struct uvzk__contender *contender)
-{
-    return &contender->proof_subject;
-}
-
-/* The stamp of its create; 0: none was submitted yet. */
-static inline uint64_t uvzk__create_stamp(const struct uvzk__contender *contender)
-{
-    return contender->create_stamp;
-}
-/* When it was added, in ms of uvzk__now. */
-static inline uint64_t uvzk__contender_since(const struct uvzk__contender *contender)
-{
-    return contender->first_attempt_ms;
-}
-/* Returns true if every contender before it is in the queue's view. */
-static inline bool
-uvzk__contender_knows_predecessors(const struct uvzk__contender *contender)
-{
-    return contender->predecessors_known;
-}
-/* Returns true if this node of it was granted in order (in_order.c). */
-static inline bool uvzk__contender_has_held(const struct uvzk__contender *contender)
-{
-    return contender->has_held;
-}
-static inline bool uvzk__contender_is_revocable(const struct uvzk__contender *contender)
-{
-    return contender->revocable;
-}
-static inline bool uvzk__contender_is_persistent(const struct uvzk__contender *contender)
-{
-    return contender->persistent;
-}
-static inline bool uvzk__contender_wants_position(const struct uvzk__contender *contender)
-{
-    return contender->wants_position;
-}
 /* Returns true if it is in one of the lists for the next multi (creates.h,
  * delete_batch.h). */
 static inline bool uvzk__contender_is_in_batch(const struct uvzk__contender *contender)
 {
     return !uvzk__list_empty(&contender->in_batch);
-}
-static inline bool
-uvzk__contender_is_created_alone(const struct uvzk__contender *contender)
-{
-    return contender->limits.create_alone;
-}
-
-static inline bool uvzk__contender_is_shared(const struct uvzk__contender *contender)
-{
-    return contender->kind->shared;
-}
-static inline bool uvzk__contender_has_fixed_name(const struct uvzk__contender *contender)
-{
-    return contender->kind->fixed_name;
-}
-/* Returns true if its grant is not the hold, but lets its claim into another
- * directory. */
-static inline bool uvzk__contender_admits(const struct uvzk__contender *contender)
-{
-    return contender->kind->admits;
-}
-
-/* Returns true if it is a reader with the number of its own writer (downgrade.h). Such a
- * reader does not wait. */
-static inline bool
-uvzk__contender_has_writers_place(const struct uvzk__contender *contender)
-{
-    return contender->kind->has_writers_place;
 }
 
 /* The directory that its grant lets its claim into; NULL: its grant is the hold. */
@@ -411,20 +261,7 @@ uvzk__contender_name_prefix(const struct uvzk__contender *contender)
                                                 : contender->extra;
 }
 
-/* ------------------------------------------------------------ set when it is created */
-
-/* NULL: the contender has left its claim. */
-static inline void uvzk__contender_set_claim(struct uvzk__contender *contender,
-                                             struct uvzk__claim *claim)
-{
-    contender->claim = claim;
-}
-
-static inline void uvzk__contender_set_persistent(struct uvzk__contender *contender,
-                                                  bool persistent)
-{
-    contender->persistent = persistent;
-}
+/* ----------------------------------------------------- what the recipes change of it */
 
 /* It becomes another kind of its recipe. `extra` stays. */
 static inline void uvzk__contender_set_kind(struct uvzk__contender *contender,
@@ -500,14 +337,6 @@ void uvzk__contender_ref(struct uvzk__contender *);
 void uvzk__contender_unref(struct uvzk__contender *);
 
 /* ------------------------------------------------------------ for this room alone */
-
-/* Returns true if it was granted before the released znode of this client ahead of it, or
- * the ticket of its leases, was deleted, and no delete has checked its node since. */
-static inline bool
-uvzk__contender_is_granted_early(const struct uvzk__contender *contender)
-{
-    return contender->state == UVZK__CONTENDER_GRANTED_EARLY;
-}
 
 /* The request with this stamp shows that it has to wait for no foreign node. Only the
  * first such stamp is kept. */

@@ -38,21 +38,21 @@ static void contender_proof_release(struct uvzk__proof_subject *proof_subject)
 static void contender_proof_stands(struct uvzk__proof_subject *proof_subject,
                                    uint64_t stamp)
 {
-    if (!uvzk__contender_has_ended(of_subject(proof_subject))) {
+    if (of_subject(proof_subject)->state != UVZK__CONTENDER_ENDED) {
         uvzk__last_seen_set(of_subject(proof_subject), stamp);
     }
 }
 
 static void contender_proof_missing(struct uvzk__proof_subject *proof_subject)
 {
-    if (!uvzk__contender_has_ended(of_subject(proof_subject))) {
+    if (of_subject(proof_subject)->state != UVZK__CONTENDER_ENDED) {
         uvzk__contender_missing(of_subject(proof_subject));
     }
 }
 
 static void contender_proof_refused(struct uvzk__proof_subject *proof_subject, int status)
 {
-    if (!uvzk__contender_has_ended(of_subject(proof_subject))) {
+    if (of_subject(proof_subject)->state != UVZK__CONTENDER_ENDED) {
         uvzk__contender_end(of_subject(proof_subject), status);
     }
 }
@@ -120,7 +120,7 @@ void uvzk__end_unplaced(struct uvzk__queue *queue, enum uvzk__node_state state, 
          each != NULL; each = next) {
         next = uvzk__next_in(&queue->unplaced, each);
         /* One that is not wanted has been reported already. */
-        if (uvzk__node_state(&each->node) == state && uvzk__node_is_wanted(&each->node)) {
+        if (each->node.state == state && each->node.wanted) {
             uvzk__contender_end(each, code);
         }
     }

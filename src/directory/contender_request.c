@@ -60,7 +60,7 @@ int uvzk__contender_new_name(struct uvzk__contender *contender)
     (void)uvzk__protected_name(prefix, uuid, uvzk__contender_name_prefix(contender));
     /* All names of a session share 13 characters of the UUID, so view.c recognizes
      * them. */
-    uvzk__directories_apply_uuid_prefix(uvzk__directories(uvzk__session_of(contender)),
+    uvzk__directories_apply_uuid_prefix(uvzk__session_of(contender)->directories,
                                         prefix + UVZK__UUID_AT);
     (void)uvzk__path_join_into(contender->path, contender->queue->path->text, prefix);
     return 0;
@@ -121,7 +121,7 @@ static struct uvzk__contender_timer *timer_of(struct uvzk__contender *contender)
 /* The pause is over: repeats the delete, or creates a new node under a new name. */
 static void end_backoff(struct uvzk__contender *contender)
 {
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) {
+    if (contender->node.state == UVZK__NODE_DELETING) {
         uvzk__contender_pump(contender);
         return;
     }
@@ -313,7 +313,7 @@ void uvzk__contender_create_sent_unlisted(struct uvzk__contender *contender)
     contender->unblocked_stamp = 0;
     contender->has_held = false;
     contender->kind_checked = false;
-    contender->create_stamp = uvzk__stamp(uvzk__session_of(contender));
+    contender->create_stamp = uvzk__session_of(contender)->submissions.stamp;
     uvzk__node_sent(&contender->node);
     uvzk__watermark_create_sent(contender->queue);
 }
@@ -329,7 +329,7 @@ void uvzk__contender_create_sent(struct uvzk__contender *contender)
      * the watermark. */
     if (uvzk__tuned(session, UVZK__TUNE_PIPELINE) && !queue->just_created &&
         !uvzk__watermark_expects_next(queue)) {
-        uvzk__freshness_want_listing(queue, uvzk__stamp(session));
+        uvzk__freshness_want_listing(queue, session->submissions.stamp);
         uvzk__queue_settle_later(queue);
     }
 }
@@ -397,11 +397,11 @@ void uvzk__contender_identified(struct uvzk__contender *contender, int status,
         return;
     }
     /* The exists that returned the czxid has also shown the node. */
-    if (shown != 0 && uvzk__node_state(&contender->node) == UVZK__NODE_STANDING) {
+    if (shown != 0 && contender->node.state == UVZK__NODE_STANDING) {
         uvzk__last_seen_set(contender, shown);
     }
     /* The node is another client's, or gone: the next create needs another name. */
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_CREATING &&
+    if (contender->node.state == UVZK__NODE_CREATING &&
         uvzk__contender_new_name(contender) != 0) {
         uvzk__contender_end(contender, UV_EIO);
         return;
@@ -427,9 +427,9 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct uvzk__contender *contender = uvzk__inflight_requester(rpc);
     struct uvzk__session *session = uvzk__session_of(contender);
     /* A persistent node has no ephemeralOwner that could be compared. */
-    bool ours =
-        contender->persistent || reply->stat.ephemeral_owner == uvzk__session_id(session);
-    bool asks = uvzk__node_state(&contender->node) == UVZK__NODE_IDENTIFYING;
+    bool ours = contender->persistent ||
+                reply->stat.ephemeral_owner == session->connection.session_id;
+    bool asks = contender->node.state == UVZK__NODE_IDENTIFYING;
     int64_t czxid = asks && contender->kind->place_czxid != NULL
                         ? contender->kind->place_czxid(contender)
                         : reply->stat.czxid;
@@ -450,21 +450,20 @@ static void submit_stat(struct uvzk__contender *contender)
     }
     uvzk__node_sent(&contender->node);
     uvzk__submit(session, rpc);
-    contender->read_stamp = uvzk__stamp(session);
+    contender->read_stamp = session->submissions.stamp;
 }
 
 void uvzk__contender_pump(struct uvzk__contender *contender)
 {
     enum uvzk__node_needs needs = uvzk__node_needs(&contender->node);
 
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_BACKING_OFF &&
-        !is_backing_off(contender)) {
+    if (contender->node.state == UVZK__NODE_BACKING_OFF && !is_backing_off(contender)) {
         end_backoff(contender); /* there was no memory for the pause */
     } else if (needs == UVZK__NEEDS_DELETE) {
         /* in_batch is not empty: the delete waits to be sent already. */
         if (uvzk__list_empty(&contender->in_batch) && !is_backing_off(contender) &&
             uvzk__user_of(contender)->may_delete(contender)) {
-            uvzk__list_append(&uvzk__directories(uvzk__session_of(contender))->to_delete,
+            uvzk__list_append(&uvzk__session_of(contender)->directories->to_delete,
                               &contender->in_batch);
         }
         uvzk__wake(uvzk__session_of(contender));

@@ -32,15 +32,14 @@ void uvzk__directories_init(struct uvzk__directories *directories,
 void uvzk__queue_settle_later(struct uvzk__queue *queue)
 {
     if (uvzk__list_empty(&queue->in_to_settle)) {
-        uvzk__list_append(&uvzk__directories(queue->session)->to_settle,
-                          &queue->in_to_settle);
+        uvzk__list_append(&queue->session->directories->to_settle, &queue->in_to_settle);
         uvzk__wake(queue->session);
     }
 }
 
 void uvzk__queues_settle_later(struct uvzk__session *session)
 {
-    const struct uvzk__catalogue *catalogue = &uvzk__directories(session)->catalogue;
+    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
 
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
@@ -186,20 +185,20 @@ struct uvzk__queue *uvzk__queue_find(const struct uvzk__session *session,
                                      const struct uvzk__directory_kind *kind,
                                      const char *path)
 {
-    return uvzk__catalogue_find(&uvzk__directories(session)->catalogue, kind, path);
+    return uvzk__catalogue_find(&session->directories->catalogue, kind, path);
 }
 
 struct uvzk__queue *uvzk__queue_at(const struct uvzk__session *session,
                                    const struct uvzk__directory_kind *kind,
                                    const struct uvzk__shared_path *path)
 {
-    return directories_find(&uvzk__directories(session)->catalogue, kind, path->text,
+    return directories_find(&session->directories->catalogue, kind, path->text,
                             path->hash);
 }
 
 struct uvzk__queue *uvzk__first_at(const struct uvzk__session *session, const char *path)
 {
-    return first_at(&uvzk__directories(session)->catalogue, path, uvzk__path_hash(path));
+    return first_at(&session->directories->catalogue, path, uvzk__path_hash(path));
 }
 
 struct uvzk__queue *uvzk__next_at(const struct uvzk__queue *queue)
@@ -271,8 +270,8 @@ struct uvzk__session *uvzk__session_of_node(struct uvzk__session *session,
         return session;
     }
     memcpy(directory, node_path, uvzk__path_parent_length(node_path));
-    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
-        struct uvzk__session *each = uvzk__session_at(session, i);
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        struct uvzk__session *each = session->client->sessions[i];
         if (uvzk__directories_have_name(each, directory, uvzk__path_name(node_path),
                                         false)) {
             return each;
@@ -287,9 +286,9 @@ struct uvzk__session *uvzk__session_of_node(struct uvzk__session *session,
 void uvzk__for_each_contender(struct uvzk__session *session,
                               void (*act)(struct uvzk__contender *, int), int code)
 {
-    struct uvzk__link *link = uvzk__directories(session)->contenders.next;
+    struct uvzk__link *link = session->directories->contenders.next;
 
-    while (link != &uvzk__directories(session)->contenders) {
+    while (link != &session->directories->contenders) {
         struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_session);
         link = link->next; /* first, because act may free the contender */

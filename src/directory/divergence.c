@@ -37,9 +37,9 @@ static const struct uvzk__session *owner_of(const struct uvzk__session *session,
 {
     uint32_t i = 0;
 
-    while (stat->ephemeral_owner != 0 && i < uvzk__session_count(session)) {
-        const struct uvzk__session *each = uvzk__session_at(session, i);
-        if (uvzk__session_id(each) == stat->ephemeral_owner) {
+    while (stat->ephemeral_owner != 0 && i < session->client->count) {
+        const struct uvzk__session *each = session->client->sessions[i];
+        if (each->connection.session_id == stat->ephemeral_owner) {
             return each;
         }
         i++;
@@ -50,8 +50,8 @@ static const struct uvzk__session *owner_of(const struct uvzk__session *session,
 /* Contenders of one path may be in several sessions of the client (creates.h). */
 bool uvzk__orphan_is_known(const struct uvzk__queue *queue, const char *name)
 {
-    for (uint32_t i = 0; i < uvzk__session_count(queue->session); i++) {
-        if (uvzk__directories_have_name(uvzk__session_at(queue->session, i),
+    for (uint32_t i = 0; i < queue->session->client->count; i++) {
+        if (uvzk__directories_have_name(queue->session->client->sessions[i],
                                         queue->path->text, name, true)) {
             return true;
         }
@@ -315,17 +315,16 @@ void uvzk__orphan_deleted(const struct uvzk__contender *orphan)
         /* This server did not show the znode, and yet the delete found it: the server has
          * diverged. create_stamp is the newest stamp at the time of that reading. It must
          * be of this connection; otherwise another server answered the reading. */
-        if (uvzk__node_is_deleted(&orphan->node) &&
-            !uvzk__node_delete_is_unknown(&orphan->node) &&
+        if (orphan->node.deleted && !orphan->node.delete_unknown &&
             uvzk__is_of_this_connection(session, orphan->create_stamp)) {
             (void)uvzk__diverged(session, orphan->path, false);
-        } else if (!uvzk__node_is_deleted(&orphan->node)) {
+        } else if (!orphan->node.deleted) {
             uvzk__contender_log_deleted(orphan);
         }
         return;
     }
-    if (uvzk__observer_of(session) != NULL && uvzk__node_is_deleted(&orphan->node)) {
-        uvzk__count_orphan(uvzk__observer_of(session));
+    if (session->observer != NULL && orphan->node.deleted) {
+        uvzk__count_orphan(session->observer);
     }
     ask_after_delete(orphan->queue, orphan->path, orphan->node.place.czxid);
 }

@@ -187,7 +187,7 @@ void uvzk__foreign_nodes_lease_is_ours(struct uvzk__queue *queue)
 
 void uvzk__foreign_nodes_released(struct uvzk__queue *queue)
 {
-    if (uvzk__observer_of(queue->session) != NULL || uvzk__probed()) {
+    if (queue->session->observer != NULL || uvzk__probed()) {
         uvzk__queue_set_released(queue, uvzk__now(queue->session));
     }
 }
@@ -295,7 +295,7 @@ void uvzk__foreign_nodes_deny(struct uvzk__queue *queue, const char *name)
             uvzk__free(made);
             return;
         }
-        made->stamp = uvzk__stamp(queue->session);
+        made->stamp = queue->session->submissions.stamp;
         queue->optional->foreign_nodes.denied = made;
     }
     struct uvzk__denied_nodes *denied = queue->optional->foreign_nodes.denied;

@@ -24,8 +24,9 @@ static bool invariant_holds(const void *object)
 {
     const struct uvzk__queue *queue = object;
 
-    return uvzk__is_stale(queue) || (queue->freshness.state == UVZK__LISTING_WANTED) ==
-                                        uvzk__has_newer_create(queue);
+    return queue->freshness.state == UVZK__LISTING_STALE ||
+           (queue->freshness.state == UVZK__LISTING_WANTED) ==
+               uvzk__has_newer_create(queue);
 }
 
 const struct uvzk__machine uvzk__listing_machine =
@@ -43,7 +44,7 @@ void uvzk__freshness_want_listing(struct uvzk__queue *queue, uint64_t stamp)
 {
     queue->freshness.newest_create_stamp = stamp & NEWEST_MAX;
     /* A STALE view wants a listing already. */
-    if (!uvzk__is_stale(queue)) {
+    if (queue->freshness.state != UVZK__LISTING_STALE) {
         follow_stamps(queue);
     }
 }
@@ -62,13 +63,13 @@ void uvzk__freshness_set_stale(struct uvzk__queue *queue)
 
 void uvzk__freshness_listing_sent(struct uvzk__queue *queue)
 {
-    queue->freshness.listing_stamp = uvzk__stamp(queue->session) & ASKED_MAX;
+    queue->freshness.listing_stamp = queue->session->submissions.stamp & ASKED_MAX;
 }
 
 void uvzk__freshness_listing_answered(struct uvzk__queue *queue)
 {
     queue->freshness.view_stamp = queue->freshness.listing_stamp;
-    if (!uvzk__is_stale(queue)) {
+    if (queue->freshness.state != UVZK__LISTING_STALE) {
         follow_stamps(queue);
     }
 }
@@ -87,8 +88,7 @@ void uvzk__last_seen_set(struct uvzk__contender *contender, uint64_t stamp)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    contender->last_seen.settle_count =
-        uvzk__directories(queue->session)->settle_count + 1;
+    contender->last_seen.settle_count = queue->session->directories->settle_count + 1;
     contender->last_seen.stamp = stamp;
     contender->last_seen.foreign_deletes = queue->deletions.foreign_deletes;
     uvzk__wake(queue->session); /* the sighting counts in one settling only */
@@ -97,7 +97,7 @@ void uvzk__last_seen_set(struct uvzk__contender *contender, uint64_t stamp)
 bool uvzk__is_just_seen(const struct uvzk__contender *contender)
 {
     return contender->last_seen.settle_count ==
-           uvzk__directories(contender->queue->session)->settle_count;
+           contender->queue->session->directories->settle_count;
 }
 
 bool uvzk__is_seen_on_connection(const struct uvzk__contender *contender)

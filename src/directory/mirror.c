@@ -43,7 +43,7 @@ bool uvzk__is_mirrored(const struct uvzk__queue *queue)
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     return is_mirror(mark) && uvzk__watermark_is_silent(mark) &&
-           uvzk__view_stamp(queue) > mark->armed_stamp;
+           queue->freshness.view_stamp > mark->armed_stamp;
 }
 
 bool uvzk__mirror_needs_listing(const struct uvzk__queue *queue)
@@ -51,12 +51,13 @@ bool uvzk__mirror_needs_listing(const struct uvzk__queue *queue)
     const struct uvzk__mark *mark = uvzk__mark_of(queue);
 
     return is_mirror(mark) && uvzk__watermark_watches(queue) &&
-           uvzk__view_stamp(queue) <= mark->armed_stamp;
+           queue->freshness.view_stamp <= mark->armed_stamp;
 }
 
 bool uvzk__needs_children_watch(const struct uvzk__queue *queue)
 {
-    return uvzk__wants_children_watch(queue) && uvzk__watched_path(queue) == NULL &&
+    return queue->wants_children_watch &&
+           uvzk__queue_optional(queue)->predecessor.path == NULL &&
            !is_mirror(uvzk__mark_of(queue));
 }
 
@@ -135,7 +136,7 @@ static void mirror_created(struct uvzk__queue *queue, const char *name)
     if (contender != NULL) {
         own_created(queue, contender, parsed.sequence);
     } else if (parsed.has_uuid &&
-               uvzk__directories_is_own_uuid(uvzk__directories(queue->session),
+               uvzk__directories_is_own_uuid(queue->session->directories,
                                              name + UVZK__UUID_AT)) {
         mirror_forget(queue); /* an orphan, which the next listing finds */
     } else {
@@ -207,7 +208,7 @@ static bool may_be_mirrored(const struct uvzk__contender *contender)
 
     return uvzk__tuned(queue->session, UVZK__TUNE_MIRROR) && queue->kind->in_order &&
            !queue->kind->has_readers && !uvzk__other_kinds_shown(queue) &&
-           !uvzk__directories(queue->session)->no_persistent_watches;
+           !queue->session->directories->no_persistent_watches;
 }
 
 /* A mark of the other kind ends first. If the request for its watch is in flight, the mirror

@@ -78,38 +78,11 @@ struct uvzk__node {
     struct uvzk__place place;
 };
 
-static inline enum uvzk__node_state uvzk__node_state(const struct uvzk__node *node)
+/* Returns true if the node has a place among the local contenders of the directory. */
+static inline bool uvzk__node_has_place(const struct uvzk__node *node)
 {
-    return (enum uvzk__node_state)node->state;
-}
-
-static inline bool uvzk__node_is_wanted(const struct uvzk__node *node)
-{
-    return node->wanted;
-}
-
-static inline bool uvzk__node_is_in_flight(const struct uvzk__node *node)
-{
-    return node->in_flight;
-}
-
-/* Returns true if the reply to a delete of the znode was lost. */
-static inline bool uvzk__node_delete_is_unknown(const struct uvzk__node *node)
-{
-    return node->delete_unknown;
-}
-
-/* GONE: returns true if this client's delete or the end of the session removed the
- * znode. */
-static inline bool uvzk__node_is_deleted(const struct uvzk__node *node)
-{
-    return node->deleted;
-}
-
-/* The error that ended the znode, or 0. */
-static inline int uvzk__node_status(const struct uvzk__node *node)
-{
-    return node->status;
+    return node->state == UVZK__NODE_IDENTIFYING || node->state == UVZK__NODE_STANDING ||
+           node->state == UVZK__NODE_DELETING;
 }
 
 /* UVZK__NEEDS_NOTHING while a request is in flight. */
@@ -166,13 +139,6 @@ void uvzk__node_backoff_over(struct uvzk__node *);
 /* The session has ended, and no request is in flight. A node that is wanted and was never
  * created stays in CREATING or PARENTS: it is created in the next session. */
 void uvzk__node_session_ended(struct uvzk__node *, int status);
-
-/* Returns true if the node has a place among the local contenders of the directory. */
-static inline bool uvzk__node_has_place(const struct uvzk__node *node)
-{
-    return node->state == UVZK__NODE_IDENTIFYING || node->state == UVZK__NODE_STANDING ||
-           node->state == UVZK__NODE_DELETING;
-}
 
 /* Returns true if a create that failed with this status has certainly not created a
  * znode. */

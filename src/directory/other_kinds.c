@@ -75,14 +75,14 @@ void uvzk__other_kinds_again(struct uvzk__other_kinds *other_kinds)
 
     other_kinds->timer.due = read_again_due;
     uvzk__timer_set(session, &other_kinds->timer,
-                    uvzk__now(session) + uvzk__session_timeout(session));
+                    uvzk__now(session) + session->connection.timeout_ms);
 }
 
 /* One of another kind is there while contenders hold here. It came later: if it had come
  * first, they would have been refused. */
 static void tell_later_one(struct uvzk__other_kinds *other_kinds)
 {
-    if (uvzk__refuses_mixed_kinds(other_kinds->session) && !other_kinds->told &&
+    if (other_kinds->session->refuses_mixed_kinds && !other_kinds->told &&
         !uvzk__ring_empty(&other_kinds->queue->holders)) {
         other_kinds->told = true;
         uvzk__other_kinds_log(other_kinds, UVZK_LOG_WARN,
@@ -95,7 +95,7 @@ void uvzk__other_kinds_granted(struct uvzk__queue *queue)
 {
     struct uvzk__other_kinds *other_kinds =
         queue->kind->kinds_elsewhere != UVZK__KINDS_NOWHERE &&
-                uvzk__refuses_mixed_kinds(queue->session)
+                queue->session->refuses_mixed_kinds
             ? uvzk__other_kinds_need(queue)
             : NULL;
 

@@ -94,7 +94,7 @@ static void own_watch_stands(struct uvzk__contender *contender,
     uvzk__watch_answered(&contender->own_watch.data->watcher, true);
     /* Meanwhile another reading did not show the node, and the contender waits to create
      * a new one. */
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_BACKING_OFF) {
+    if (contender->node.state == UVZK__NODE_BACKING_OFF) {
         uvzk__own_watch_node_gone(contender);
         return;
     }
@@ -149,7 +149,7 @@ static void own_watch_armed(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
 
     uvzk__inflight_done(session, rpc, status, false);
     contender->own_watch.data->requests--;
-    if (!uvzk__contender_has_ended(contender)) {
+    if (contender->state != UVZK__CONTENDER_ENDED) {
         if (status == 0) {
             own_watch_stands(contender, reply);
         } else {
@@ -164,7 +164,7 @@ static void own_watch_armed(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
         free_if_over(contender);
     }
     /* The calls above may have ended the contender. */
-    if (!uvzk__contender_has_ended(contender)) {
+    if (contender->state != UVZK__CONTENDER_ENDED) {
         uvzk__queue_settle_later(contender->queue);
         uvzk__contender_pump(contender);
     }
@@ -196,7 +196,7 @@ bool uvzk__own_watch_shows_node(const struct uvzk__contender *contender)
     /* After a disconnection, the events of what happened meanwhile may arrive late. */
     return uvzk__is_of_this_connection(session, contender->read_stamp) &&
            uvzk__now(session) - contender->own_watch.data->sent_ms <
-               uvzk__session_timeout(session);
+               session->connection.timeout_ms;
 }
 
 void uvzk__own_watch_arm(struct uvzk__contender *contender)
@@ -205,8 +205,7 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
     struct uvzk__rpc *rpc;
 
     if (uvzk__own_watch_state(contender) != UVZK__OWN_WATCH_NONE ||
-        !uvzk__may_send(session) ||
-        uvzk__node_state(&contender->node) != UVZK__NODE_STANDING ||
+        !uvzk__may_send(session) || contender->node.state != UVZK__NODE_STANDING ||
         !uvzk__own_watch_is_allowed(contender)) {
         return;
     }
@@ -233,7 +232,7 @@ void uvzk__own_watch_arm(struct uvzk__contender *contender)
     rpc->watch = &contender->own_watch.data->watcher.watch;
     uvzk__submit(session, rpc);
     contender->own_watch.data->sent_ms = rpc->sent_ms;
-    contender->read_stamp = uvzk__stamp(session);
+    contender->read_stamp = session->submissions.stamp;
 }
 
 void uvzk__own_watch_end(struct uvzk__contender *contender)

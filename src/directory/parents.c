@@ -33,7 +33,7 @@ static void parents_done(struct uvzk__queue *queue, int status)
     for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
          each != NULL; each = next) {
         next = uvzk__next_in(&queue->unplaced, each);
-        if (uvzk__node_state(&each->node) != UVZK__NODE_PARENTS) {
+        if (each->node.state != UVZK__NODE_PARENTS) {
             continue;
         }
         if (status != 0 &&
@@ -79,11 +79,11 @@ static void creator_done(struct uvzk__queue *creator, bool parent_exists)
     struct uvzk__session *session = creator->session;
     struct uvzk__link waiting, *link;
 
-    if (uvzk__directories(session)->parents_creator != creator) {
+    if (session->directories->parents_creator != creator) {
         return;
     }
-    uvzk__directories(session)->parents_creator = NULL;
-    uvzk__list_move(&uvzk__directories(session)->behind_creator, &waiting);
+    session->directories->parents_creator = NULL;
+    uvzk__list_move(&session->directories->behind_creator, &waiting);
     while ((link = uvzk__list_take(&waiting)) != NULL) {
         struct uvzk__queue *queue =
             UVZK__CONTAINER_OF(link, struct uvzk__parents, behind_creator)->queue;
@@ -174,15 +174,15 @@ void uvzk__parents_make(struct uvzk__queue *queue)
         uvzk__queue_back_off(queue);
         return;
     }
-    if (uvzk__directories(session)->parents_creator != NULL &&
-        same_parent(uvzk__directories(session)->parents_creator, queue)) {
+    if (session->directories->parents_creator != NULL &&
+        same_parent(session->directories->parents_creator, queue)) {
         uvzk__move(queue->session, &uvzk__queue_machine, queue,
                    UVZK__QUEUE_CREATING_PARENTS);
-        uvzk__list_append(&uvzk__directories(session)->behind_creator,
+        uvzk__list_append(&session->directories->behind_creator,
                           &queue->optional->parents.behind_creator);
         return;
     }
-    if (make_directory(queue) && uvzk__directories(session)->parents_creator == NULL) {
-        uvzk__directories(session)->parents_creator = queue;
+    if (make_directory(queue) && session->directories->parents_creator == NULL) {
+        session->directories->parents_creator = queue;
     }
 }

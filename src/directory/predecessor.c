@@ -44,13 +44,13 @@ static struct predecessor_watch *watch_of(const struct uvzk__queue *queue)
 
 bool uvzk__predecessor_is_armed(const struct uvzk__queue *queue)
 {
-    return uvzk__watched_path(queue) != NULL &&
+    return uvzk__queue_optional(queue)->predecessor.path != NULL &&
            uvzk__watcher_is_armed(&watch_of(queue)->renewed.watcher);
 }
 
 void uvzk__predecessor_watch_gone(struct uvzk__queue *queue)
 {
-    if (uvzk__watched_path(queue) != NULL) {
+    if (uvzk__queue_optional(queue)->predecessor.path != NULL) {
         struct predecessor_watch *watch = watch_of(queue);
 
         queue->optional->predecessor.path = NULL;
@@ -73,7 +73,7 @@ static void writer_gone(struct uvzk__queue *queue)
 {
     for (struct uvzk__contender *member = uvzk__first_in(&queue->waiters); member != NULL;
          member = uvzk__next_in(&queue->waiters, member)) {
-        if (!uvzk__contender_is_shared(member) &&
+        if (!member->kind->shared &&
             member->node.place.sequence > queue->optional->predecessor.sequence) {
             member->predecessors_known = false;
         }
@@ -136,7 +136,7 @@ static void check_blockers(struct uvzk__queue *queue)
     const char *name = uvzk__path_name(queue->optional->predecessor.path);
 
     uvzk__divergence_ask(queue, name);
-    if (!uvzk__is_of_this_connection(queue->session, uvzk__view_stamp(queue))) {
+    if (!uvzk__is_of_this_connection(queue->session, queue->freshness.view_stamp)) {
         uvzk__freshness_set_stale(queue);
     } else if (foreign_nodes->count > 0 &&
                strcmp(foreign_nodes->list[0].name, name) != 0) {

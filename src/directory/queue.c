@@ -122,7 +122,7 @@ static bool anyone_wanted(const struct uvzk__ring *ring, bool writers_only)
 {
     for (const struct uvzk__contender *each = uvzk__first_in(ring); each != NULL;
          each = uvzk__next_in(ring, each)) {
-        if (uvzk__node_is_wanted(&each->node) && !(writers_only && each->kind->shared)) {
+        if (each->node.wanted && !(writers_only && each->kind->shared)) {
             return true;
         }
     }
@@ -161,7 +161,7 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *session,
     if (kind->init != NULL) {
         kind->init(queue);
     }
-    if (uvzk__catalogue_add(&uvzk__directories(session)->catalogue, queue) != 0) {
+    if (uvzk__catalogue_add(&session->directories->catalogue, queue) != 0) {
         uvzk__free(queue);
         return NULL;
     }
@@ -273,7 +273,7 @@ bool uvzk__queue_find_unplaced(const struct uvzk__queue *queue,
 {
     const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
 
-    while (each != NULL && uvzk__node_state(&each->node) != state) {
+    while (each != NULL && each->node.state != state) {
         each = uvzk__next_in(&queue->unplaced, each);
     }
     return each != NULL;

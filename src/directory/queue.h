@@ -169,58 +169,6 @@ static inline bool uvzk__queue_is_backing_off(const struct uvzk__queue *queue)
 
 /* ----------------------------------------------------- questions about a directory */
 
-static inline struct uvzk__session *uvzk__queue_session(const struct uvzk__queue *queue)
-{
-    return queue->session;
-}
-/* The path of the lock directory, namespace included. */
-static inline const char *uvzk__queue_path(const struct uvzk__queue *queue)
-{
-    return queue->path->text;
-}
-
-/* Its contenders, by their states (contender.h). */
-static inline const struct uvzk__ring *uvzk__unplaced(const struct uvzk__queue *queue)
-{
-    return &queue->unplaced;
-}
-static inline const struct uvzk__ring *uvzk__waiters(const struct uvzk__queue *queue)
-{
-    return &queue->waiters;
-}
-static inline const struct uvzk__ring *uvzk__holders(const struct uvzk__queue *queue)
-{
-    return &queue->holders;
-}
-static inline const struct uvzk__ring *uvzk__deleting(const struct uvzk__queue *queue)
-{
-    return &queue->deleting;
-}
-
-/* How many of them there are, and in certain conditions (uvzk__contender_counts). */
-static inline uint32_t uvzk__contenders_in(const struct uvzk__queue *queue)
-{
-    return queue->counts.contenders;
-}
-static inline uint32_t uvzk__early_grants(const struct uvzk__queue *queue)
-{
-    return queue->counts.early_grants;
-}
-
-/* The stamp of the last listing; of the listing that the view is from (freshness.h). */
-static inline uint64_t uvzk__listing_stamp(const struct uvzk__queue *queue)
-{
-    return queue->freshness.listing_stamp;
-}
-static inline uint64_t uvzk__view_stamp(const struct uvzk__queue *queue)
-{
-    return queue->freshness.view_stamp;
-}
-/* Returns true if a node of the view may have gone. */
-static inline bool uvzk__is_stale(const struct uvzk__queue *queue)
-{
-    return queue->freshness.state == UVZK__LISTING_STALE;
-}
 /* Returns true if a create that needs a listing was submitted after the view's
  * listing. */
 static inline bool uvzk__has_newer_create(const struct uvzk__queue *queue)
@@ -228,46 +176,14 @@ static inline bool uvzk__has_newer_create(const struct uvzk__queue *queue)
     return queue->freshness.newest_create_stamp > queue->freshness.view_stamp;
 }
 
-/* How many leases of other sessions the last listing showed; whether it showed, or other
- * sessions may have, contenders before or behind the local ones (foreign_nodes.h). */
-static inline uint32_t uvzk__foreign_leases(const struct uvzk__queue *queue)
-{
-    return uvzk__queue_optional(queue)->foreign_nodes.leases;
-}
+/* Returns true if the last listing showed, or other sessions may have, contenders before
+ * or behind the local ones (foreign_nodes.h). */
 static inline bool uvzk__has_foreign_contenders(const struct uvzk__queue *queue)
 {
     return uvzk__queue_optional(queue)->foreign_nodes.others_behind ||
            uvzk__queue_optional(queue)->foreign_nodes.count > 0;
 }
-/* How many children are not contenders. */
-static inline uint32_t uvzk__other_children(const struct uvzk__queue *queue)
-{
-    return uvzk__queue_optional(queue)->foreign_nodes.children;
-}
 
-/* The path that is watched, or for which the watch is being armed; otherwise NULL
- * (predecessor.h). */
-static inline const char *uvzk__watched_path(const struct uvzk__queue *queue)
-{
-    return uvzk__queue_optional(queue)->predecessor.path;
-}
-
-static inline bool uvzk__wants_children_watch(const struct uvzk__queue *queue)
-{
-    return queue->wants_children_watch;
-}
-static inline bool uvzk__queue_is_unreadable(const struct uvzk__queue *queue)
-{
-    return queue->unreadable;
-}
-static inline bool uvzk__is_blocked_long(const struct uvzk__queue *queue)
-{
-    return queue->blocked_long;
-}
-static inline uint64_t uvzk__held_stamp(const struct uvzk__queue *queue)
-{
-    return queue->held_stamp;
-}
 /* Returns true if creates of contenders are in a multi in flight, or have to wait. */
 static inline bool uvzk__creates_wait(const struct uvzk__queue *queue)
 {
@@ -403,13 +319,13 @@ enum uvzk__remembered {
 static inline bool uvzk__queue_remembers(const struct uvzk__queue *queue,
                                          enum uvzk__remembered what)
 {
-    return uvzk__expected_sequences_has(
-        &uvzk__directories(queue->session)->expected_sequences, queue->entry.hash, what);
+    return uvzk__expected_sequences_has(&queue->session->directories->expected_sequences,
+                                        queue->entry.hash, what);
 }
 static inline void uvzk__queue_remember(const struct uvzk__queue *queue,
                                         enum uvzk__remembered what)
 {
-    uvzk__expected_sequences_add(&uvzk__directories(queue->session)->expected_sequences,
+    uvzk__expected_sequences_add(&queue->session->directories->expected_sequences,
                                  queue->entry.hash, what);
 }
 
@@ -445,7 +361,7 @@ static inline size_t uvzk__listed_children(const struct uvzk__queue *queue)
 static inline const struct uvzk__contender_user *
 uvzk__user_of(const struct uvzk__contender *contender)
 {
-    return uvzk__directories(uvzk__session_of(contender))->contender_user;
+    return uvzk__session_of(contender)->directories->contender_user;
 }
 
 #endif

@@ -103,7 +103,7 @@ static size_t collect_unknown(const struct uvzk__queue *queue,
 
     for (struct uvzk__contender *contender = uvzk__first_in(&queue->unplaced);
          contender != NULL; contender = uvzk__next_in(&queue->unplaced, contender)) {
-        if (uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN) {
+        if (contender->node.state == UVZK__NODE_UNKNOWN) {
             if (into != NULL) {
                 into[count] = contender;
             }
@@ -238,7 +238,7 @@ static bool may_be_orphan(const struct uvzk__queue *queue,
                           const struct sighting *sighting)
 {
     return sighting->contender == NULL && sighting->parsed.has_uuid &&
-           uvzk__directories_is_own_uuid(uvzk__directories(queue->session),
+           uvzk__directories_is_own_uuid(queue->session->directories,
                                          sighting->name + UVZK__UUID_AT);
 }
 
@@ -259,7 +259,7 @@ static int parse_names(struct uvzk__queue *queue, struct scan *scan,
             continue;
         }
         if (sighting->contender != NULL) {
-            sighting->contender->listed_stamp = uvzk__listing_stamp(queue);
+            sighting->contender->listed_stamp = queue->freshness.listing_stamp;
         } else if (view_contends(queue, &sighting->parsed)) {
             scan->foreign_contenders++;
             scan->possible_orphans += may_be_orphan(queue, sighting);
@@ -393,9 +393,9 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->placed_count; i++) {
         struct uvzk__contender *contender = scan->placed[i];
-        if (uvzk__node_is_wanted(&contender->node) &&
-            contender->create_stamp < uvzk__listing_stamp(queue) &&
-            contender->listed_stamp != uvzk__listing_stamp(queue)) {
+        if (contender->node.wanted &&
+            contender->create_stamp < queue->freshness.listing_stamp &&
+            contender->listed_stamp != queue->freshness.listing_stamp) {
             uvzk__contender_not_shown(contender);
         }
     }
@@ -410,10 +410,10 @@ static void tell_shown(struct uvzk__queue *queue, const struct sighting *sightin
     contender->predecessors_known = true;
     if (uvzk__node_has_place(&contender->node) &&
         uvzk__blocker(queue, contender) == NULL) {
-        uvzk__contender_set_unblocked(contender, uvzk__listing_stamp(queue));
+        uvzk__contender_set_unblocked(contender, queue->freshness.listing_stamp);
     }
-    uvzk__last_seen_set(contender, uvzk__listing_stamp(queue));
-    if (uvzk__node_state(&contender->node) == UVZK__NODE_UNKNOWN) {
+    uvzk__last_seen_set(contender, queue->freshness.listing_stamp);
+    if (contender->node.state == UVZK__NODE_UNKNOWN) {
         uvzk__contender_found(contender, sighting->parsed.sequence);
     }
 }
@@ -437,8 +437,8 @@ static void tell_all_shown(struct uvzk__queue *queue, const struct scan *scan)
 static void resolve_absent(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->unknown_count; i++) {
-        if (scan->unknown[i]->listed_stamp != uvzk__listing_stamp(queue) &&
-            scan->unknown[i]->create_stamp < uvzk__listing_stamp(queue)) {
+        if (scan->unknown[i]->listed_stamp != queue->freshness.listing_stamp &&
+            scan->unknown[i]->create_stamp < queue->freshness.listing_stamp) {
             uvzk__contender_absent(scan->unknown[i]);
         }
     }
@@ -463,13 +463,13 @@ static void notify_positions(struct uvzk__queue *queue)
          queue->counts.positions_wanted > 0 && contender != NULL;
          contender = uvzk__next_in(&queue->waiters, contender)) {
         if (contender->wants_position && contender->predecessors_known) {
-            bool waits = !uvzk__contender_is_shared(contender) || writer ||
+            bool waits = !contender->kind->shared || writer ||
                          uvzk__blocker(queue, contender) != NULL;
             notify_position(contender,
                             waits ? members + uvzk__foreign_nodes_before(queue, contender)
                                   : 0);
         }
-        writer = writer || !uvzk__contender_is_shared(contender);
+        writer = writer || !contender->kind->shared;
         members++;
     }
 }

@@ -110,7 +110,7 @@ void uvzk__watermark_end(struct uvzk__queue *queue)
 /* Until when the mark is kept while no local contender comes. */
 static uint64_t kept_until(const struct uvzk__mark *mark)
 {
-    return mark->used_ms + uvzk__session_timeout(mark->queue->session);
+    return mark->used_ms + mark->queue->session->connection.timeout_ms;
 }
 
 static void keep_time_over(struct uvzk__mark *mark)
@@ -163,7 +163,7 @@ static void timer_due(struct uvzk__timer *timer)
 static void renew_later(struct uvzk__mark *mark)
 {
     struct uvzk__session *session = mark->queue->session;
-    uint64_t period = uvzk__session_timeout(session), random = 0;
+    uint64_t period = session->connection.timeout_ms, random = 0;
 
     (void)uvzk__random(session, &random, sizeof(random)); /* without it, early */
     mark->timer.due = timer_due;
@@ -189,7 +189,7 @@ static void watermark_armed(struct uvzk__rpc *rpc, const struct uvzk__reply *rep
     bool ended = is_ending(mark);
     mark->asking = false;
     if (mark->mirrors && reply->status != 0 && !uvzk__is_transient(reply->status)) {
-        uvzk__directories(queue->session)->no_persistent_watches = true;
+        queue->session->directories->no_persistent_watches = true;
     }
     if (!ended && reply->status == 0) {
         uvzk__watch_answered(&mark->watcher, true);
@@ -224,7 +224,7 @@ static void watermark_arm(struct uvzk__queue *queue, struct uvzk__mark *mark)
     }
     rpc->watch = &mark->watcher.watch;
     uvzk__submit(session, rpc);
-    mark->armed_stamp = uvzk__stamp(session);
+    mark->armed_stamp = session->submissions.stamp;
     mark->armed_ms = rpc->sent_ms;
     mark->listings_saved = 0;
     mark->gap_seen = mark->heard_others = false;
@@ -267,7 +267,7 @@ bool uvzk__watermark_is_silent(const struct uvzk__mark *mark)
 
     return uvzk__watermark_is_armed(mark) &&
            uvzk__is_of_this_connection(session, mark->armed_stamp) &&
-           uvzk__now(session) - mark->armed_ms < uvzk__session_timeout(session);
+           uvzk__now(session) - mark->armed_ms < session->connection.timeout_ms;
 }
 
 void uvzk__watermark_create_sent(struct uvzk__queue *queue)
@@ -310,7 +310,7 @@ static bool follows_our_sequence(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
     struct uvzk__expected_sequences *expected =
-        &uvzk__directories(queue->session)->expected_sequences;
+        &queue->session->directories->expected_sequences;
     int32_t number = contender->node.place.sequence;
     bool again =
         number > 0 && uvzk__expected_sequences_has(expected, queue->entry.hash, number);
@@ -338,7 +338,7 @@ static bool wants_no_listing(const struct uvzk__contender *contender)
 static bool saves_listings(const struct uvzk__queue *queue)
 {
     return queue->counts.contenders == 1 ||
-           (queue->kind->in_order && uvzk__view_stamp(queue) > 0 &&
+           (queue->kind->in_order && queue->freshness.view_stamp > 0 &&
             !uvzk__foreign_nodes_known(&uvzk__queue_optional(queue)->foreign_nodes));
 }
 

@@ -80,7 +80,7 @@ void uvzk__candidacy_end_waits(struct uvzk__election *election, int status)
  * is used up, its count starts again. */
 static uint64_t next_pause(struct uvzk__election *election)
 {
-    const uvzk_retry_policy_t *policy = uvzk__retry_policy_of(election->session);
+    const uvzk_retry_policy_t *policy = &election->session->retry;
     uint64_t now = uvzk__now(election->session), random = 0, ms;
 
     if (election->retries == 0) {

@@ -142,7 +142,7 @@ int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *handle, const cha
         return status;
     }
     uvzk__list_init(&election->in_session);
-    uvzk__list_append(&uvzk__elections(election->session)->all, &election->in_session);
+    uvzk__list_append(&election->session->elections->all, &election->in_session);
     handle->impl = election;
     return 0;
 }

@@ -19,7 +19,7 @@ void uvzk__elections_init(struct uvzk__elections *elections)
 
 void uvzk__elections_closing(struct uvzk__session *session, int code)
 {
-    struct uvzk__link *all = &uvzk__elections(session)->all;
+    struct uvzk__link *all = &session->elections->all;
 
     for (struct uvzk__link *link = all->next; link != all; link = link->next) {
         uvzk__candidacy_client_closing(election_at(link), code);
@@ -62,7 +62,7 @@ void uvzk__election_lock_closed(uvzk_lock_t *lock)
 
 void uvzk__elections_free(struct uvzk__session *session)
 {
-    struct uvzk__link *all = &uvzk__elections(session)->all;
+    struct uvzk__link *all = &session->elections->all;
 
     while (!uvzk__list_empty(all)) {
         free_election(election_at(all->next));

@@ -216,7 +216,7 @@ static void leader_cache_failed(struct uvzk__reading *reading, int status)
 
 static struct uvzk__reading **leader_cache_table(const struct uvzk__session *session)
 {
-    return &uvzk__elections(session)->leader_caches;
+    return &session->elections->leader_caches;
 }
 
 static void free_memory(struct uvzk__reading *reading)

@@ -24,7 +24,7 @@ leader_report_own(const struct uvzk__election *election)
         election->id == NULL ? uvzk__default_data(session, &length) : election->id;
     struct uvzk__known_participant *known = uvzk__known_participant_new(
         uvzk_hold_path(&election->hold), uvzk_hold_token(&election->hold),
-        uvzk__session_id(session), id, id == NULL ? 0 : length);
+        session->connection.session_id, id, id == NULL ? 0 : length);
 
     if (known != NULL) {
         known->shown.is_leader = 1;

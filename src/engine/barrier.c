@@ -62,7 +62,7 @@ void uvzk__barrier_ask(struct uvzk__session *session)
     uvzk__move(session, &uvzk__barrier_machine, session, UVZK__BARRIER_ASKING);
     uvzk__rpc_prepare(&barrier->rpc, UVZK__RPC_MULTI, NULL, barrier_replied);
     uvzk__submit(session, &barrier->rpc);
-    barrier->stamp = uvzk__stamp(session);
+    barrier->stamp = session->submissions.stamp;
 }
 
 /* A barrier that is ASKING crosses the reconnection: its reply finds that it is not of

@@ -31,7 +31,7 @@ bool uvzk__diverged(struct uvzk__session *session, const char *path, bool shows)
 {
     uint64_t now = uvzk__now(session);
 
-    if (!allow_leaving(&session->divergence, now, uvzk__session_timeout(session))) {
+    if (!allow_leaving(&session->divergence, now, session->connection.timeout_ms)) {
         return false;
     }
     session->divergence.found_ms = now;

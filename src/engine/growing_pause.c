@@ -25,7 +25,7 @@ void uvzk__growing_pause_begin_once(struct uvzk__session *session,
 void uvzk__growing_pause_begin(struct uvzk__session *session,
                                struct uvzk__growing_pause *pause)
 {
-    growing_pause_grow(pause, UVZK__SHORT_PAUSE_MS, uvzk__session_timeout(session));
+    growing_pause_grow(pause, UVZK__SHORT_PAUSE_MS, session->connection.timeout_ms);
     uvzk__growing_pause_begin_once(session, pause, pause->last_ms);
 }
 
@@ -33,7 +33,7 @@ void uvzk__growing_pause_begin_varied(struct uvzk__session *session,
                                       struct uvzk__growing_pause *pause,
                                       uint64_t first_ms, uint64_t longest_ms)
 {
-    uint64_t most = uvzk__session_timeout(session), random = 0;
+    uint64_t most = session->connection.timeout_ms, random = 0;
 
     /* The session timeout is 0 while none has been negotiated. */
     if (most > longest_ms || most < first_ms) {

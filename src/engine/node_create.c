@@ -77,7 +77,7 @@ bool uvzk__node_create_is_last(const struct uvzk__node_create *create)
 void uvzk__node_create_as_ancestor(struct uvzk__session *session, struct uvzk__rpc *rpc,
                                    struct uvzk__acl *storage)
 {
-    rpc->mode = uvzk__makes_containers(session) ? UVZK__CONTAINER : UVZK__PERSISTENT;
+    rpc->mode = session->containers ? UVZK__CONTAINER : UVZK__PERSISTENT;
     rpc->data = "";
     rpc->acl = uvzk__acl_of(session, rpc->path, storage);
 }
@@ -113,7 +113,7 @@ size_t uvzk__node_create_next_length(struct uvzk__session *session, const char *
     }
     if (status == UVZK_EUNIMPLEMENTED && rpc->mode == UVZK__CONTAINER) {
         /* The server is older than 3.5.1: a persistent znode instead. */
-        uvzk__no_containers(session);
+        session->containers = false;
         return length;
     }
     return 0;

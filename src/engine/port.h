@@ -345,8 +345,8 @@ static inline void uvzk__port_timeout_reset(struct uvzk__port *port)
     atomic_store_explicit(&port->least_timeout_ms, 0, memory_order_relaxed);
 }
 
-/* ------------------------------------------------------------ for this room alone */
-
+/* The smallest timeout that a server has granted to the session, in ms, which is never out
+ * of date (12). */
 static inline uint32_t uvzk__port_least_timeout(const struct uvzk__port *port)
 {
     return atomic_load_explicit(&port->least_timeout_ms, memory_order_relaxed);

@@ -86,18 +86,19 @@ void uvzk__probe_handover(const struct uvzk__probed_hold *of, uint64_t took_ms)
 
 void uvzk__probe_request(const struct uvzk__session *session, const struct uvzk__rpc *rpc)
 {
-    DTRACE_PROBE4(uvzk, request, rpc, rpc->path, uvzk__session_id(session),
+    DTRACE_PROBE4(uvzk, request, rpc, rpc->path, session->connection.session_id,
                   uvzk__rpc_name(rpc));
 }
 
 void uvzk__probe_reply(struct uvzk__session *session, const struct uvzk__rpc *rpc,
                        int status)
 {
-    DTRACE_PROBE6(uvzk, reply, rpc, rpc->path, uvzk__session_id(session),
+    DTRACE_PROBE6(uvzk, reply, rpc, rpc->path, session->connection.session_id,
                   uvzk__rpc_name(rpc), uvzk__now(session) - rpc->sent_ms, status);
 }
 
 void uvzk__probe_state(const struct uvzk__session *session, uvzk_client_state_t state)
 {
-    DTRACE_PROBE3(uvzk, state, session->handle, uvzk__session_id(session), (int)state);
+    DTRACE_PROBE3(uvzk, state, session->handle, session->connection.session_id,
+                  (int)state);
 }

@@ -150,7 +150,7 @@ void uvzk__reading_pump(struct uvzk__reading *reading)
     if (uvzk__reading_may_ask(reading) && !uvzk__session_is_closing(reading->session) &&
         is_due(reading) && reading->kind->begin(reading)) {
         reading->again = false;
-        reading->stamp = uvzk__stamp(reading->session);
+        reading->stamp = reading->session->submissions.stamp;
     }
 }
 

@@ -48,8 +48,10 @@ struct uvzk__session {
     struct uvzk__observer *observer;
     uvzk_client_log_cb log_cb; /* NULL: not set */
     uvzk_retry_policy_t retry;
-    bool refuses_mixed_kinds; /* options.mixed_kinds */
-    char *ns;                 /* the namespace, "" or "/ns"; owned */
+    /* A contender that came after one of another kind is refused, and not only warned of
+     * (options.mixed_kinds). */
+    bool refuses_mixed_kinds;
+    char *ns; /* the namespace, "" or "/ns"; owned */
     /* The data of new znodes; owned. NULL while the default is the local address and that
      * is not known yet. */
     void *default_data;
@@ -88,32 +90,6 @@ struct uvzk__session {
 
 /* ------------------------------------------------------ questions for the rooms above */
 
-/* Return what each room keeps for the session. */
-static inline struct uvzk__prover *uvzk__prover(const struct uvzk__session *session)
-{
-    return session->prover;
-}
-static inline struct uvzk__directories *
-uvzk__directories(const struct uvzk__session *session)
-{
-    return session->directories;
-}
-static inline struct uvzk__claims *uvzk__claims(const struct uvzk__session *session)
-{
-    return session->claims;
-}
-static inline struct uvzk__elections *uvzk__elections(const struct uvzk__session *session)
-{
-    return session->elections;
-}
-static inline struct uvzk__futures *uvzk__futures(const struct uvzk__session *session)
-{
-    return session->futures;
-}
-static inline struct uvzk__barriers *uvzk__barriers(const struct uvzk__session *session)
-{
-    return session->barriers;
-}
 static inline struct uvzk__reading **
 uvzk__node_caches(const struct uvzk__session *session)
 {
@@ -126,71 +102,19 @@ uvzk__watched_children(const struct uvzk__session *session)
     return (struct uvzk__reading **)(uintptr_t)&session->watched_children;
 }
 
-/* Returns true if a contender that came after one of another kind is refused, and not only
- * warned of (options.mixed_kinds). */
-static inline bool uvzk__refuses_mixed_kinds(const struct uvzk__session *session)
-{
-    return session->refuses_mixed_kinds;
-}
-
-/* The user's client, the session's number in it, and its other sessions. */
-static inline uvzk_client_t *uvzk__handle_of(const struct uvzk__session *session)
-{
-    return session->handle;
-}
-static inline uint32_t uvzk__session_number(const struct uvzk__session *session)
-{
-    return session->number;
-}
-static inline uint32_t uvzk__session_count(const struct uvzk__session *session)
-{
-    return session->client->count;
-}
-static inline struct uvzk__session *uvzk__session_at(const struct uvzk__session *session,
-                                                     uint32_t number)
-{
-    return session->client->sessions[number];
-}
-
-/* Return true if requests may be submitted, although the barrier may still be unanswered
- * (uvzk__may_send); the session's id, 0 if there is none; and its timeout in ms, as
- * negotiated at the last connect, 0 before that. */
+/* Returns true if requests may be submitted, although the barrier may still be unanswered
+ * (uvzk__may_send). */
 static inline bool uvzk__is_connected(const struct uvzk__session *session)
 {
     return session->connection.connected;
-}
-static inline int64_t uvzk__session_id(const struct uvzk__session *session)
-{
-    return session->connection.session_id;
-}
-static inline uint32_t uvzk__session_timeout(const struct uvzk__session *session)
-{
-    return session->connection.timeout_ms;
 }
 /* When the connection was lost, in ms of uvzk__now; 0: it was not. */
 static inline uint64_t uvzk__disconnected_since(const struct uvzk__session *session)
 {
     return uvzk__is_connected(session) ? 0 : session->connection.suspended_ms;
 }
-/* The smallest timeout that a server has granted to the session, in ms, which is never out
- * of date (port.h, 12). */
-static inline uint32_t uvzk__least_timeout(const struct uvzk__session *session)
-{
-    return uvzk__port_least_timeout(session->port);
-}
-/* Returns true if the barrier of the latest connection has been answered with status 0.
- * It stays open after that connection is lost, until the next CONNECTED. */
-static inline bool uvzk__barrier_is_open(const struct uvzk__session *session)
-{
-    return session->barrier.state == UVZK__BARRIER_OPEN;
-}
 
-/* The stamp of the latest request (submission.h); whether a request with this stamp was
- * sent on the present connection. */
-static inline uint64_t uvzk__stamp(const struct uvzk__session *session)
-{
-    return session->submissions.stamp;
-}
+/* Returns true if a request with this stamp was sent on the present connection. */
 static inline bool uvzk__is_of_this_connection(const struct uvzk__session *session,
                                                uint64_t stamp)
 {
@@ -204,23 +128,10 @@ static inline bool uvzk__tuned(const struct uvzk__session *session,
     return (session->tuning & (unsigned)tuning) != 0;
 }
 
-/* NULL: the client is not observed. */
-static inline struct uvzk__observer *
-uvzk__observer_of(const struct uvzk__session *session)
-{
-    return session->observer;
-}
-
 /* The namespace, "" or "/ns". */
 static inline const char *uvzk__namespace_of(const struct uvzk__session *session)
 {
     return session->ns;
-}
-
-static inline const uvzk_retry_policy_t *
-uvzk__retry_policy_of(const struct uvzk__session *session)
-{
-    return &session->retry;
 }
 
 /* The data of new znodes, borrowed. NULL: the default is the local address, and that is
@@ -230,18 +141,6 @@ static inline const void *uvzk__default_data(const struct uvzk__session *session
 {
     *length = session->default_data_length;
     return session->default_data;
-}
-
-/* Returns true if a server has refused the credentials. */
-static inline bool uvzk__auth_has_failed(const struct uvzk__session *session)
-{
-    return session->auth_failed;
-}
-
-/* Returns true if callbacks to the user are due at the end of the round. */
-static inline bool uvzk__has_notifications(const struct uvzk__session *session)
-{
-    return !uvzk__list_empty(&session->notifications);
 }
 
 /* Fills the bytes at random. Returns 0 or an error code, which the caller may ignore where
@@ -274,20 +173,6 @@ static inline bool uvzk__session_is_closing(const struct uvzk__session *session)
 static inline bool uvzk__session_port_is_closing(const struct uvzk__session *session)
 {
     return session->life.state >= UVZK__SESSION_PORT_CLOSING;
-}
-
-/* ------------------------------------------------------------ for this room alone */
-
-/* Returns true if missing parents are created as container znodes. */
-static inline bool uvzk__makes_containers(const struct uvzk__session *session)
-{
-    return session->containers;
-}
-
-/* A server has reported that it does not support container znodes. */
-static inline void uvzk__no_containers(struct uvzk__session *session)
-{
-    session->containers = false;
 }
 
 #endif

@@ -16,7 +16,7 @@
  * server that lags would show an old state. */
 bool uvzk__may_send(const struct uvzk__session *session)
 {
-    return uvzk__is_connected(session) && uvzk__barrier_is_open(session) &&
+    return uvzk__is_connected(session) && session->barrier.state == UVZK__BARRIER_OPEN &&
            !session->submissions.backing_off && !uvzk__session_port_is_closing(session) &&
            !uvzk__is_broken(session);
 }

@@ -40,7 +40,7 @@ bool uvzk__may_send(const struct uvzk__session *);
 void uvzk__rpc_prepare(struct uvzk__rpc *, enum uvzk__rpc_kind, const char *path,
                        uvzk__reply_cb);
 /* Sends the request. Its reply comes later, never inside this call (port.h, 1 and 2). The
- * stamp of the request is uvzk__stamp() right after the call. */
+ * stamp of the request is submissions.stamp of the session right after the call. */
 void uvzk__submit(struct uvzk__session *, struct uvzk__rpc *);
 
 /* Each reply callback calls this function first. It records what the reply proves, and

@@ -6,7 +6,7 @@
 void uvzk__watch_renewal_schedule(struct uvzk__session *session,
                                   struct uvzk__timer *timer)
 {
-    uint64_t period = uvzk__session_timeout(session), random = 0;
+    uint64_t period = session->connection.timeout_ms, random = 0;
 
     /* If random() fails, random is 0: the renewal comes early, which does no harm. */
     (void)uvzk__random(session, &random, sizeof(random));

@@ -193,8 +193,8 @@ static bool is_parent(const struct uvzk__session *session, const char *path)
     if (depth_of(path) >= session->client->deepest) {
         return false;
     }
-    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
-        const struct uvzk__session *each = uvzk__session_at(session, i);
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        const struct uvzk__session *each = session->client->sessions[i];
         if (each->turn_hooks->needs_below(each, path)) {
             return true;
         }

@@ -203,8 +203,7 @@ static bool belongs_to_pending(const struct uvzk__future *part)
  * sessions. */
 static bool is_of(const struct uvzk__future *part, const struct uvzk__session *session)
 {
-    return part->session != NULL &&
-           uvzk__handle_of(part->session) == uvzk__handle_of(session);
+    return part->session != NULL && part->session->handle == session->handle;
 }
 
 /* Checks one part and marks it, so that the same part is found if it is listed twice.

@@ -211,7 +211,7 @@ int uvzk__future_begun(struct uvzk__future *future, struct uvzk__session *sessio
     }
     future->session = session;
     uvzk__move(session, &uvzk__future_machine, future, UVZK__FUTURE_PENDING);
-    uvzk__list_append(&uvzk__futures(session)->all, &future->of_session);
+    uvzk__list_append(&session->futures->all, &future->of_session);
     future->handle->impl = future;
     return 0;
 }
@@ -226,7 +226,7 @@ void uvzk__futures_session_gone(struct uvzk__session *session)
 {
     struct uvzk__link *link;
 
-    while ((link = uvzk__list_take(&uvzk__futures(session)->all)) != NULL) {
+    while ((link = uvzk__list_take(&session->futures->all)) != NULL) {
         struct uvzk__future *future =
             UVZK__CONTAINER_OF(link, struct uvzk__future, of_session);
         stop_waiting(future);

@@ -49,7 +49,7 @@ int uvzk_future_end(uvzk_future_t *future, void *handle)
     }
     struct uvzk__session *session = ((struct uvzk__end_listener *)of->end)->session;
     status = uvzk__future_new(
-        future, handle == uvzk__handle_of(session) ? &of_client : &uvzk__future_plain,
+        future, handle == session->handle ? &of_client : &uvzk__future_plain,
         sizeof(struct ending), &impl);
     if (status != 0) {
         return status;

@@ -92,8 +92,8 @@ static bool can_be_checked(const struct uvzk__node_checks *node_checks)
 {
     for (size_t i = 0; i < node_checks->count; i++) {
         const struct uvzk__contender *contender = node_checks->contenders[i];
-        if (uvzk__claim_is_of(uvzk__contender_claim(contender), &uvzk__claim_of_driver) &&
-            uvzk__contender_has_fixed_name(contender)) {
+        if (uvzk__claim_is_of(contender->claim, &uvzk__claim_of_driver) &&
+            contender->kind->fixed_name) {
             return false;
         }
     }
@@ -238,7 +238,7 @@ static int guarded_write_begin(uvzk_hold_t *hold, uvzk_req_t *handle,
     if (claim == NULL) {
         return uvzk__refuse(UVZK_ENOTHELD, "hold is not held");
     }
-    status = check_ops(uvzk__claim_session(claim), ops, count);
+    status = check_ops(claim->session, ops, count);
     if (status != 0) {
         return status;
     }

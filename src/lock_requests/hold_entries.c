@@ -18,8 +18,8 @@ static int hold_entries_show(const struct uvzk__acquisition *acquisition,
 
     uvzk__claim_wait_reason(claim, UVZK__WAIT_REASON_COUNTED_MAX, &reason);
     /* The text of the predecessor is valid until the next entry. */
-    char *path = uvzk__claims_user_text(uvzk__claim_session(claim),
-                                        uvzk__wait_reason_text_size(&reason));
+    char *path =
+        uvzk__claims_user_text(claim->session, uvzk__wait_reason_text_size(&reason));
     if (path == NULL) {
         return UV_ENOMEM;
     }
@@ -31,13 +31,12 @@ static int hold_entries_show(const struct uvzk__acquisition *acquisition,
                                .owner = uvzk__claim_owner(claim),
                                .is_held = acquisition->state == UVZK__ACQUISITION_GRANTED,
                                .wait = &wait,
-                               .session =
-                                   uvzk__session_number(uvzk__claim_session(claim))};
+                               .session = claim->session->number};
     if (entry.is_held) {
-        entry.token = uvzk__claim_token(claim);
+        entry.token = claim->fencing_token;
         entry.path = uvzk__claim_node_path(claim, 0);
     }
-    cb(uvzk__handle_of(uvzk__claim_session(claim)), &entry, context);
+    cb(claim->session->handle, &entry, context);
     return 0;
 }
 
@@ -60,8 +59,7 @@ static int show_locks(const struct uvzk__session *session, uvzk_hold_entry_cb cb
     const struct uvzk__link *at;
     int status = 0;
 
-    for (at = uvzk__claims(session)->locks.next; at != &uvzk__claims(session)->locks;
-         at = at->next) {
+    for (at = session->claims->locks.next; at != &session->claims->locks; at = at->next) {
         const struct uvzk__lock *lock =
             UVZK__CONTAINER_OF((uintptr_t)at, struct uvzk__lock, in_session);
         for (const struct uvzk__claim *claim = uvzk__lock_first_claim(lock);
@@ -84,8 +82,8 @@ int uvzk_client_each_hold(const uvzk_client_t *handle, uvzk_hold_entry_cb cb,
     if (session == NULL) {
         return uvzk__refuse(UVZK_ESTATE, "client is not initialised");
     }
-    for (uint32_t i = 0; i < uvzk__session_count(session) && status == 0; i++) {
-        status = show_locks(uvzk__session_at(session, i), cb, context);
+    for (uint32_t i = 0; i < session->client->count && status == 0; i++) {
+        status = show_locks(session->client->sessions[i], cb, context);
     }
     return status;
 }

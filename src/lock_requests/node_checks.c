@@ -20,7 +20,7 @@ static void add_check(struct uvzk__node_checks *node_checks,
 static size_t count_of(const struct uvzk__claim *claim)
 {
     const struct uvzk__claim *member;
-    size_t count = uvzk__claim_contender_count(claim);
+    size_t count = claim->contender_count;
 
     for (uint32_t i = 0; (member = uvzk__claim_member(claim, i)) != NULL; i++) {
         count += count_of(member);
@@ -36,7 +36,7 @@ static void add_checks(struct uvzk__node_checks *node_checks,
     for (struct uvzk__contender *each = uvzk__claim_first_contender(claim); each != NULL;
          each = uvzk__claim_next_contender(each)) {
         /* A ticket is not part of the hold. */
-        if (!uvzk__contender_admits(each)) {
+        if (!each->kind->admits) {
             add_check(node_checks, each);
         }
     }
@@ -61,7 +61,7 @@ static void choose_session(struct uvzk__node_checks *node_checks)
     }
     for (size_t i = 0; i < node_checks->count; i++) {
         const struct uvzk__contender *contender = node_checks->contenders[i];
-        if (!uvzk__contender_is_persistent(contender) &&
+        if (!contender->persistent &&
             uvzk__session_of(contender) == node_checks->session) {
             node_checks->ends_with_session = true;
         }
@@ -76,7 +76,7 @@ struct uvzk__node_checks *uvzk__node_checks_new(struct uvzk__claim *claim, size_
     if (node_checks == NULL) {
         return NULL;
     }
-    node_checks->session = uvzk__claim_session(claim);
+    node_checks->session = claim->session;
     node_checks->ops = uvzk__calloc(count + room + 1, sizeof(node_checks->ops[0]));
     node_checks->contenders = uvzk__calloc(count + 1, sizeof(struct uvzk__contender *));
     if (node_checks->ops == NULL || node_checks->contenders == NULL) {
@@ -128,13 +128,13 @@ static void node_checks_replied(struct uvzk__rpc *rpc, const struct uvzk__reply 
 
     uvzk__answered(node_checks->session, rpc, reply->status, true);
     /* The quorum says that this znode does not exist. */
-    if (absent && !uvzk__contender_has_ended(called[reply->failed_op])) {
+    if (absent && called[reply->failed_op]->state != UVZK__CONTENDER_ENDED) {
         uvzk__contender_missing(called[reply->failed_op]);
     }
     for (size_t i = 0; reply->status == 0 && i < count; i++) {
         /* Stamps are numbers of this session's requests, so they mean nothing to a
          * contender of another session. */
-        if (!uvzk__contender_has_ended(called[i]) &&
+        if (called[i]->state != UVZK__CONTENDER_ENDED &&
             uvzk__session_of(called[i]) == node_checks->session) {
             uvzk__last_seen_set(called[i], node_checks->stamp);
         }
@@ -163,7 +163,7 @@ static void send_next(struct uvzk__node_checks *node_checks)
     node_checks->rpc.op_count = count + node_checks->extra_ops;
     uvzk__submit(node_checks->session, &node_checks->rpc);
     /* The stamp of the request that was just submitted. */
-    node_checks->stamp = uvzk__stamp(node_checks->session);
+    node_checks->stamp = node_checks->session->submissions.stamp;
 }
 
 void uvzk__node_checks_send(struct uvzk__node_checks *node_checks, size_t behind,

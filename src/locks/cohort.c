@@ -92,10 +92,9 @@ static bool can_hand_on(const struct uvzk__claim *claim)
         return false;
     }
     contender = uvzk__claim_first_contender(claim);
-    return uvzk__contender_holds(contender) && !uvzk__contender_is_revocable(contender) &&
-           uvzk__contender_node_state(contender) == UVZK__NODE_STANDING &&
-           uvzk__contender_is_wanted(contender) &&
-           cohort_of(claim)->fencing_token == uvzk__contender_place(contender).czxid &&
+    return uvzk__contender_holds(contender) && !contender->revocable &&
+           contender->node.state == UVZK__NODE_STANDING && contender->node.wanted &&
+           cohort_of(claim)->fencing_token == contender->node.place.czxid &&
            uvzk__is_valid(claim->session);
 }
 
@@ -105,15 +104,14 @@ static bool can_hand_on(const struct uvzk__claim *claim)
  * in_order.c grants the waiter by its own znode. */
 static struct uvzk__claim *next_of(const struct uvzk__claim *claim)
 {
-    struct uvzk__queue *queue = uvzk__contender_queue(uvzk__claim_first_contender(claim));
+    struct uvzk__queue *queue = uvzk__claim_first_contender(claim)->queue;
     struct uvzk__contender *next = uvzk__next_in_line(queue);
 
-    if (next == NULL || uvzk__contender_node_state(next) != UVZK__NODE_STANDING ||
-        uvzk__contender_is_revocable(next) || !uvzk__contender_knows_predecessors(next) ||
-        uvzk__blocker(queue, next) == NULL) {
+    if (next == NULL || next->node.state != UVZK__NODE_STANDING || next->revocable ||
+        !next->predecessors_known || uvzk__blocker(queue, next) == NULL) {
         return NULL;
     }
-    struct uvzk__claim *next_claim = uvzk__contender_claim(next);
+    struct uvzk__claim *next_claim = next->claim;
     bool goes_on = next_claim->kind == &uvzk__claim_in_cohort &&
                    cohort_of(next_claim)->lock == cohort_of(claim)->lock &&
                    uvzk__claim_same_data(claim, next_claim);
@@ -157,8 +155,8 @@ static bool keeps_contenders(struct uvzk__claim *claim)
  * same czxid: the count and the time of the znode continue. */
 static void cohort_granted(struct uvzk__contender *contender)
 {
-    struct cohort *cohort = cohort_of(uvzk__contender_claim(contender));
-    int64_t token = uvzk__contender_place(contender).czxid;
+    struct cohort *cohort = cohort_of(contender->claim);
+    int64_t token = contender->node.place.czxid;
 
     if (cohort->fencing_token != token) {
         cohort->fencing_token = token;

@@ -38,7 +38,7 @@ int uvzk__downgrade_prepare(struct uvzk__claim *reading, struct uvzk__claim *wri
         return UV_ENOMEM;
     }
     downgrade->writer = uvzk__claim_first_contender(writing);
-    downgrade->writer_place = uvzk__contender_place(downgrade->writer);
+    downgrade->writer_place = downgrade->writer->node.place;
     uvzk__contender_ref(downgrade->writer);
     reading->extra = downgrade;
     return 0;
@@ -48,18 +48,18 @@ int uvzk__downgrade_prepare(struct uvzk__claim *reading, struct uvzk__claim *wri
  * because from now on its node is sequential. */
 static int become_ordinary(struct uvzk__contender *reader, struct downgrade *downgrade)
 {
-    if (!uvzk__contender_has_ended(downgrade->writer)) {
+    if (downgrade->writer->state != UVZK__CONTENDER_ENDED) {
         uvzk__contender_missing(downgrade->writer);
     }
     uvzk__contender_set_kind(reader, &uvzk__reader);
-    downgrade_forget(uvzk__contender_claim(reader));
+    downgrade_forget(reader->claim);
     return uvzk__contender_new_name(reader);
 }
 
 static void downgrade_created(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
 {
     struct uvzk__contender *reader = uvzk__inflight_requester(rpc);
-    struct downgrade *downgrade = uvzk__contender_claim(reader)->extra;
+    struct downgrade *downgrade = reader->claim->extra;
     const struct uvzk__place place = downgrade->writer_place;
     int status = reply->status;
 
@@ -71,17 +71,17 @@ static void downgrade_created(struct uvzk__rpc *rpc, const struct uvzk__reply *r
     } else if (status == 0) {
         uvzk__contender_set_predecessors_known(reader);
     }
-    uvzk__node_created(uvzk__contender_node(reader), status, place);
+    uvzk__node_created(&reader->node, status, place);
     /* The multi has just shown that the node exists. */
     if (status == 0) {
-        uvzk__last_seen_set(reader, uvzk__create_stamp(reader));
+        uvzk__last_seen_set(reader, reader->create_stamp);
     }
     uvzk__contender_update(reader);
 }
 
 static void downgrade_create(struct uvzk__contender *reader)
 {
-    struct downgrade *downgrade = uvzk__contender_claim(reader)->extra;
+    struct downgrade *downgrade = reader->claim->extra;
     struct uvzk__rpc *rpc = uvzk__inflight_new(uvzk__session_of(reader), reader,
                                                UVZK__RPC_MULTI, NULL, downgrade_created);
 
@@ -92,19 +92,19 @@ static void downgrade_create(struct uvzk__contender *reader)
     uvzk__contender_check_op(downgrade->writer, &downgrade->ops[0]);
     downgrade->ops[1].kind = UVZK__OP_CREATE;
     downgrade->ops[1].mode = UVZK__EPHEMERAL;
-    downgrade->ops[1].path = uvzk__contender_path(reader);
+    downgrade->ops[1].path = reader->path;
     downgrade->ops[1].acl = uvzk__contender_acl(reader, uvzk__inflight_acl(rpc));
     uvzk__contender_data(reader, &downgrade->ops[1].data, &downgrade->ops[1].data_length);
     rpc->ops = downgrade->ops;
     rpc->op_count = 2;
-    uvzk__node_sent(uvzk__contender_node(reader));
+    uvzk__node_sent(&reader->node);
     uvzk__submit(uvzk__session_of(reader), rpc);
-    uvzk__contender_set_create_stamp(reader, uvzk__stamp(uvzk__session_of(reader)));
+    uvzk__contender_set_create_stamp(reader, uvzk__session_of(reader)->submissions.stamp);
 }
 
 static int64_t czxid_of_writer(const struct uvzk__contender *reader)
 {
-    const struct downgrade *downgrade = uvzk__contender_claim(reader)->extra;
+    const struct downgrade *downgrade = reader->claim->extra;
 
     return downgrade->writer_place.czxid;
 }

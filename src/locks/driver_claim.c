@@ -22,7 +22,7 @@
 void uvzk__driver_claim_set_undecided(struct uvzk__contender *contender)
 {
     uvzk__driver_claim_of(contender)->decision = UVZK__DRIVER_UNDECIDED;
-    uvzk__queue_settle_later(uvzk__contender_queue(contender));
+    uvzk__queue_settle_later(contender->queue);
 }
 
 void uvzk__driver_claim_set_gets_lock(struct uvzk__contender *contender)
@@ -32,15 +32,15 @@ void uvzk__driver_claim_set_gets_lock(struct uvzk__contender *contender)
     driver_claim->decision = UVZK__DRIVER_GETS_LOCK;
     /* The decision is fresh in the next settling only (grant_if_shown). */
     driver_claim->settle_count =
-        uvzk__directories(uvzk__session_of(contender))->settle_count + 1;
-    uvzk__queue_settle_later(uvzk__contender_queue(contender));
+        uvzk__session_of(contender)->directories->settle_count + 1;
+    uvzk__queue_settle_later(contender->queue);
 }
 
 void uvzk__driver_claim_notify_position(struct uvzk__contender *contender, uint64_t ahead)
 {
-    if (uvzk__contender_wants_position(contender)) {
+    if (contender->wants_position) {
         uvzk__contender_want_no_position(contender);
-        uvzk__claim_queued(uvzk__contender_claim(contender), ahead == 0 ? 1 : ahead);
+        uvzk__claim_queued(contender->claim, ahead == 0 ? 1 : ahead);
     }
 }
 
@@ -54,10 +54,10 @@ void uvzk__driver_claim_set_waits(struct uvzk__contender *contender, const char 
     if (uvzk__node_watch_join(driver_claim, name)) {
         driver_claim->decision = UVZK__DRIVER_WAITS;
     } else {
-        uvzk__queue_back_off(uvzk__contender_queue(contender));
+        uvzk__queue_back_off(contender->queue);
     }
     uvzk__driver_claim_notify_position(contender, ahead);
-    uvzk__claim_end_try_once(uvzk__contender_claim(contender));
+    uvzk__claim_end_try_once(contender->claim);
 }
 
 void uvzk__driver_claim_node_changed(struct uvzk__driver_claim *driver_claim, int news)
@@ -79,20 +79,20 @@ bool uvzk__driver_claim_owns(const struct uvzk__driver_claim *driver_claim, int6
         uvzk__claim_first_contender(driver_claim->claim);
 
     return driver_claim->decision != UVZK__DRIVER_GETS_LOCK ||
-           uvzk__contender_place(contender).czxid == czxid;
+           contender->node.place.czxid == czxid;
 }
 
 /* ---------------------------------------------------------------------- the claims */
 
 bool uvzk__driver_node_is_ours(const struct uvzk__queue *queue, const char *name)
 {
-    const struct uvzk__ring *rings[] = {uvzk__holders(queue), uvzk__waiters(queue),
-                                        uvzk__deleting(queue)};
+    const struct uvzk__ring *rings[] = {&queue->holders, &queue->waiters,
+                                        &queue->deleting};
 
     for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
         for (const struct uvzk__contender *each = uvzk__first_in(rings[i]); each != NULL;
              each = uvzk__next_in(rings[i], each)) {
-            if (strcmp(uvzk__path_name(uvzk__contender_path(each)), name) == 0) {
+            if (strcmp(uvzk__path_name(each->path), name) == 0) {
                 return true;
             }
         }
@@ -108,8 +108,8 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
     const struct uvzk__contender *contender = uvzk__claim_first_contender(claim);
     const struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
     bool placed = !uvzk__contender_place_wait_reason(contender, reason);
-    bool begun = uvzk__contender_node_state(contender) != UVZK__NODE_CREATING ||
-                 uvzk__contender_is_in_flight(contender);
+    bool begun =
+        contender->node.state != UVZK__NODE_CREATING || contender->node.in_flight;
 
     (void)most;
     if (reason->kind == UVZK_WAITS_FOR_CONNECTION) {
@@ -118,15 +118,13 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
     if (driver_claim->node_watch != NULL &&
         driver_claim->decision != UVZK__DRIVER_GETS_LOCK) {
         const char *name = uvzk__node_watch_name(driver_claim->node_watch);
-        bool ours = uvzk__driver_node_is_ours(uvzk__contender_queue(contender), name);
+        bool ours = uvzk__driver_node_is_ours(contender->queue, name);
         reason->kind = ours ? UVZK_WAITS_FOR_OURS : UVZK_WAITS_FOR_OTHERS;
         reason->ahead = 1;
-        reason->directory =
-            ours ? NULL : uvzk__queue_path(uvzk__contender_queue(contender));
+        reason->directory = ours ? NULL : contender->queue->path->text;
         reason->name = ours ? NULL : name;
-    } else if (!placed && !begun && uvzk__contender_has_fixed_name(contender) &&
-               uvzk__fixed_name_taken(uvzk__contender_queue(contender),
-                                      driver_claim->driver->name)) {
+    } else if (!placed && !begun && contender->kind->fixed_name &&
+               uvzk__fixed_name_taken(contender->queue, driver_claim->driver->name)) {
         reason->kind = UVZK_WAITS_FOR_OURS;
         reason->ahead = 1;
     } else if (placed) {
@@ -139,9 +137,8 @@ static void wait_reason(const struct uvzk__claim *claim, size_t most,
 static void driver_claim_granted(struct uvzk__contender *contender)
 {
     /* A hold by a persistent znode does not depend on proofs. */
-    if (uvzk__contender_is_persistent(contender)) {
-        uvzk__prover_remove_held(uvzk__session_of(contender),
-                                 uvzk__contender_proof_subject(contender));
+    if (contender->persistent) {
+        uvzk__prover_remove_held(uvzk__session_of(contender), &contender->proof_subject);
     }
     uvzk__claim_plain_granted(contender);
 }

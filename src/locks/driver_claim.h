@@ -37,7 +37,7 @@ struct uvzk__driver_claim {
 static inline struct uvzk__driver_claim *
 uvzk__driver_claim_of(const struct uvzk__contender *contender)
 {
-    return uvzk__contender_claim(contender)->extra;
+    return contender->claim->extra;
 }
 
 /* Set the decision. UNDECIDED: the next listing decides. GETS_LOCK: its znode has just

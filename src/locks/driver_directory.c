@@ -35,7 +35,7 @@
 
 static bool driver_directory_stands(const struct uvzk__contender *contender)
 {
-    return uvzk__contender_node_state(contender) == UVZK__NODE_STANDING;
+    return contender->node.state == UVZK__NODE_STANDING;
 }
 
 /* ------------------------------------------------------------------------- creating */
@@ -47,7 +47,7 @@ static void driver_directory_created(struct uvzk__rpc *rpc,
     int status = reply->status;
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, status, true);
-    if (uvzk__contender_is_persistent(contender) && status == UVZK_EEXPIRED) {
+    if (contender->persistent && status == UVZK_EEXPIRED) {
         /* A znode that the create has made outlives the session: it is searched for. */
         status = UVZK_ECONNLOSS;
     }
@@ -58,13 +58,13 @@ static void driver_directory_create(struct uvzk__contender *contender)
 {
     struct uvzk__rpc *rpc =
         uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
-                           uvzk__contender_path(contender), driver_directory_created);
+                           contender->path, driver_directory_created);
 
     if (rpc == NULL) {
         return;
     }
-    rpc->mode = uvzk__contender_is_persistent(contender) ? UVZK__PERSISTENT_SEQUENTIAL
-                                                         : UVZK__EPHEMERAL_SEQUENTIAL;
+    rpc->mode =
+        contender->persistent ? UVZK__PERSISTENT_SEQUENTIAL : UVZK__EPHEMERAL_SEQUENTIAL;
     rpc->acl = uvzk__contender_acl(contender, uvzk__inflight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     uvzk__submit(uvzk__session_of(contender), rpc);
@@ -94,8 +94,7 @@ static bool is_undecided(const struct uvzk__contender *contender)
 static void driver_directory_decide(struct uvzk__contender *contender,
                                     const struct uvzk__sorted_children *children)
 {
-    size_t own = uvzk__sorted_children_find(
-               children, uvzk__path_name(uvzk__contender_path(contender))),
+    size_t own = uvzk__sorted_children_find(children, uvzk__path_name(contender->path)),
            watch;
 
     if (own == SIZE_MAX) {
@@ -111,8 +110,7 @@ static void driver_directory_decide(struct uvzk__contender *contender,
         break;
     case UVZK__DRIVER_UNDECIDED:
         uvzk__log(uvzk__session_of(contender), UVZK_LOG_ERROR, "driver",
-                  "the driver has named no child that %s can wait for",
-                  uvzk__contender_path(contender));
+                  "the driver has named no child that %s can wait for", contender->path);
         uvzk__contender_end(contender, UV_EINVAL);
         break;
     }
@@ -127,10 +125,10 @@ static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *r
     struct uvzk__sorted_children children = {0};
     int status = 0;
 
-    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__waiters(queue)), *next;
+    for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters), *next;
          status == 0 && contender != NULL; contender = next) {
         struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
-        next = uvzk__next_in(uvzk__waiters(queue), contender);
+        next = uvzk__next_in(&queue->waiters, contender);
         if (!is_undecided(contender)) {
             continue;
         }
@@ -153,8 +151,7 @@ static int decide_waiters(struct uvzk__queue *queue, const struct uvzk__reply *r
  * instead. */
 static bool searched_for(const struct uvzk__contender *contender)
 {
-    return uvzk__contender_node_state(contender) == UVZK__NODE_UNKNOWN &&
-           !uvzk__contender_has_fixed_name(contender);
+    return contender->node.state == UVZK__NODE_UNKNOWN && !contender->kind->fixed_name;
 }
 
 /* Returns true if this name is the contender's. While the sequence number is not known,
@@ -162,7 +159,7 @@ static bool searched_for(const struct uvzk__contender *contender)
  * name. */
 static bool driver_directory_found(struct uvzk__contender *contender, const char *name)
 {
-    const char *prefix = uvzk__path_name(uvzk__contender_path(contender));
+    const char *prefix = uvzk__path_name(contender->path);
     struct uvzk__node_name parsed;
 
     if (strncmp(name, prefix, strlen(prefix)) != 0) {
@@ -179,17 +176,17 @@ static bool driver_directory_found(struct uvzk__contender *contender, const char
  * that a znode does not exist only if the create was submitted before it. */
 static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply *reply)
 {
-    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__unplaced(queue)), *next;
+    for (struct uvzk__contender *contender = uvzk__first_in(&queue->unplaced), *next;
          contender != NULL; contender = next) {
         bool is_there = false;
-        next = uvzk__next_in(uvzk__unplaced(queue), contender);
+        next = uvzk__next_in(&queue->unplaced, contender);
         if (!searched_for(contender)) {
             continue;
         }
         for (size_t i = 0; i < reply->name_count && !is_there; i++) {
             is_there = driver_directory_found(contender, reply->names[i]);
         }
-        if (!is_there && uvzk__create_stamp(contender) < uvzk__listing_stamp(queue)) {
+        if (!is_there && contender->create_stamp < queue->freshness.listing_stamp) {
             uvzk__contender_absent(contender);
         }
     }
@@ -199,9 +196,9 @@ static void resolve_unknown(struct uvzk__queue *queue, const struct uvzk__reply 
  * reports what happens. */
 static void end_undecided(struct uvzk__queue *queue, int status)
 {
-    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__waiters(queue)), *next;
+    for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters), *next;
          contender != NULL; contender = next) {
-        next = uvzk__next_in(uvzk__waiters(queue), contender);
+        next = uvzk__next_in(&queue->waiters, contender);
         if (is_undecided(contender)) {
             uvzk__contender_end(contender, status);
         }
@@ -217,7 +214,7 @@ static void check_oldest(struct uvzk__queue *queue, const struct uvzk__reply *re
 {
     const char *oldest = NULL;
 
-    for (size_t i = 0; uvzk__is_blocked_long(queue) && i < reply->name_count; i++) {
+    for (size_t i = 0; queue->blocked_long && i < reply->name_count; i++) {
         const char *name = reply->names[i];
         if (uvzk__orphan_number(name) != NULL &&
             (oldest == NULL ||
@@ -280,10 +277,10 @@ static void send_request(struct uvzk__queue *queue)
     }
     if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {
         uvzk__parents_make(queue);
-    } else if ((driver_directory_any(uvzk__unplaced(queue), searched_for) &&
+    } else if ((driver_directory_any(&queue->unplaced, searched_for) &&
                 uvzk__unsearchable_may(queue)) ||
-               driver_directory_any(uvzk__waiters(queue), is_undecided) ||
-               uvzk__is_blocked_long(queue)) {
+               driver_directory_any(&queue->waiters, is_undecided) ||
+               queue->blocked_long) {
         uvzk__listing_start(queue);
     }
 }
@@ -299,17 +296,17 @@ static void grant_if_shown(struct uvzk__contender *contender)
 {
     struct uvzk__session *session = uvzk__session_of(contender);
     bool shown = uvzk__driver_claim_of(contender)->settle_count ==
-                     uvzk__directories(session)->settle_count ||
+                     session->directories->settle_count ||
                  uvzk__is_just_seen(contender);
 
-    if (!uvzk__contender_is_persistent(contender) && !uvzk__may_be_granted(session)) {
+    if (!contender->persistent && !uvzk__may_be_granted(session)) {
         uvzk__contender_request_proof(contender);
     } else if (shown) {
         uvzk__contender_grant(contender, false);
-    } else if (uvzk__contender_has_fixed_name(contender)) {
-        uvzk__prover_request(session, uvzk__contender_proof_subject(contender));
+    } else if (contender->kind->fixed_name) {
+        uvzk__prover_request(session, &contender->proof_subject);
     } else {
-        uvzk__prover_cancel(uvzk__contender_proof_subject(contender));
+        uvzk__prover_cancel(&contender->proof_subject);
         uvzk__driver_claim_set_undecided(contender);
     }
 }
@@ -324,20 +321,18 @@ static void watch_own_nodes(const struct uvzk__ring *ring)
         if (driver_directory_stands(contender) &&
             driver_claim->decision == UVZK__DRIVER_GETS_LOCK &&
             driver_claim->node_watch == NULL &&
-            (uvzk__contender_has_fixed_name(contender) ||
-             uvzk__contender_is_persistent(contender)) &&
-            !uvzk__node_watch_join(driver_claim,
-                                   uvzk__path_name(uvzk__contender_path(contender)))) {
-            uvzk__queue_back_off(uvzk__contender_queue(contender));
+            (contender->kind->fixed_name || contender->persistent) &&
+            !uvzk__node_watch_join(driver_claim, uvzk__path_name(contender->path))) {
+            uvzk__queue_back_off(contender->queue);
         }
     }
 }
 
 static void grant_waiters(struct uvzk__queue *queue)
 {
-    for (struct uvzk__contender *contender = uvzk__first_in(uvzk__waiters(queue)), *next;
+    for (struct uvzk__contender *contender = uvzk__first_in(&queue->waiters), *next;
          contender != NULL; contender = next) {
-        next = uvzk__next_in(uvzk__waiters(queue), contender);
+        next = uvzk__next_in(&queue->waiters, contender);
         if (driver_directory_stands(contender) &&
             uvzk__driver_claim_of(contender)->decision == UVZK__DRIVER_GETS_LOCK) {
             grant_if_shown(contender);
@@ -350,8 +345,8 @@ static void grant_waiters(struct uvzk__queue *queue)
 static void driver_directory_settle(struct uvzk__queue *queue)
 {
     uvzk__fixed_names_settle(queue);
-    watch_own_nodes(uvzk__waiters(queue));
-    watch_own_nodes(uvzk__holders(queue));
+    watch_own_nodes(&queue->waiters);
+    watch_own_nodes(&queue->holders);
     uvzk__node_watches_arm(queue);
     grant_waiters(queue);
     send_request(queue);

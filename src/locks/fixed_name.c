@@ -35,7 +35,7 @@ static const char *name_of(const struct uvzk__contender *contender)
 
 static int64_t session_of(const struct uvzk__contender *contender)
 {
-    return uvzk__session_id(uvzk__session_of(contender));
+    return uvzk__session_of(contender)->connection.session_id;
 }
 
 /* The driver keeps the czxid of the lock's last znode
@@ -67,13 +67,13 @@ static void fixed_name_created(struct uvzk__rpc *rpc, const struct uvzk__reply *
     /* Referenced until the end: uvzk__contender_update may end and free it. */
     uvzk__contender_ref(contender);
     if (status == 0) {
-        uvzk__queue_set_just_created(uvzk__contender_queue(contender), false);
+        uvzk__queue_set_just_created(contender->queue, false);
         fixed_name_remember(contender, place.czxid);
         uvzk__driver_claim_set_gets_lock(contender);
     }
-    uvzk__node_created(uvzk__contender_node(contender), status, place);
+    uvzk__node_created(&contender->node, status, place);
     uvzk__contender_update(contender);
-    if (reply->status == UVZK_ENODEEXISTS && !uvzk__contender_has_ended(contender)) {
+    if (reply->status == UVZK_ENODEEXISTS && contender->state != UVZK__CONTENDER_ENDED) {
         uvzk__driver_claim_set_waits(contender, name_of(contender), 1);
     }
     uvzk__contender_unref(contender);
@@ -84,14 +84,14 @@ static bool fixed_name_create(struct uvzk__contender *contender)
 {
     struct uvzk__rpc *rpc =
         uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_CREATE,
-                           uvzk__contender_path(contender), fixed_name_created);
+                           contender->path, fixed_name_created);
 
     if (rpc == NULL) {
         return false;
     }
     uvzk__contender_set_name(contender, name_of(contender));
     rpc->mode = UVZK__EPHEMERAL;
-    rpc->acl = uvzk__acl_of(uvzk__session_of(contender), uvzk__contender_path(contender),
+    rpc->acl = uvzk__acl_of(uvzk__session_of(contender), contender->path,
                             uvzk__inflight_acl(rpc));
     uvzk__contender_data(contender, &rpc->data, &rpc->data_length);
     uvzk__submit(uvzk__session_of(contender), rpc);
@@ -108,18 +108,18 @@ static bool fixed_name_create(struct uvzk__contender *contender)
  * delete. */
 static void node_read(struct uvzk__contender *contender, bool ours, int64_t czxid)
 {
-    struct uvzk__node *node = uvzk__contender_node(contender);
+    struct uvzk__node *node = &contender->node;
 
-    if (uvzk__node_state(node) == UVZK__NODE_UNKNOWN && ours) {
+    if (node->state == UVZK__NODE_UNKNOWN && ours) {
         uvzk__node_found(node, 0);
         /* Otherwise it is no longer wanted, and is DELETING now. */
-        if (uvzk__node_state(node) == UVZK__NODE_IDENTIFYING) {
+        if (node->state == UVZK__NODE_IDENTIFYING) {
             uvzk__node_sent(node);
             uvzk__node_identified(node, 0, czxid, true);
             fixed_name_remember(contender, czxid);
             uvzk__driver_claim_set_gets_lock(contender);
         }
-    } else if (uvzk__node_state(node) == UVZK__NODE_UNKNOWN) {
+    } else if (node->state == UVZK__NODE_UNKNOWN) {
         uvzk__node_absent(node);
     } else if (ours) {
         uvzk__driver_claim_of(contender)->confirmed = true;
@@ -134,7 +134,7 @@ static void node_read(struct uvzk__contender *contender, bool ours, int64_t czxi
  * contender's own czxid is 0 if the reply to its create was lost. */
 static bool has_its_czxid(const struct uvzk__contender *contender, int64_t czxid)
 {
-    int64_t own = uvzk__contender_place(contender).czxid;
+    int64_t own = contender->node.place.czxid;
 
     return own != 0
                ? czxid == own
@@ -150,10 +150,10 @@ static void read_failed(struct uvzk__contender *contender, int status)
 {
     bool refused = uvzk__is_answer(status);
 
-    if (refused && uvzk__contender_node_state(contender) == UVZK__NODE_DELETING) {
+    if (refused && contender->node.state == UVZK__NODE_DELETING) {
         uvzk__contender_back_off(contender, LOOK_AGAIN_MS);
     } else if (refused) {
-        uvzk__queue_back_off(uvzk__contender_queue(contender));
+        uvzk__queue_back_off(contender->queue);
         uvzk__contender_end(contender, status);
     }
 }
@@ -165,7 +165,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     bool ours = status == 0 && reply->stat.ephemeral_owner == session_of(contender);
 
     uvzk__inflight_done(uvzk__session_of(contender), rpc, status, false);
-    if (!uvzk__contender_has_ended(contender)) {
+    if (contender->state != UVZK__CONTENDER_ENDED) {
         uvzk__driver_claim_of(contender)->reading = false;
         if (status == 0 || status == UVZK_ENONODE) {
             ours = ours && has_its_czxid(contender, reply->stat.czxid);
@@ -184,7 +184,7 @@ static void read_node(struct uvzk__contender *contender)
 
     if (!driver_claim->reading && uvzk__may_send(uvzk__session_of(contender))) {
         rpc = uvzk__inflight_new(uvzk__session_of(contender), contender, UVZK__RPC_EXISTS,
-                                 uvzk__contender_path(contender), stat_replied);
+                                 contender->path, stat_replied);
     }
     if (rpc != NULL) {
         driver_claim->reading = true;
@@ -200,8 +200,7 @@ bool uvzk__fixed_name_certain(struct uvzk__contender *contender)
 {
     struct uvzk__driver_claim *driver_claim = uvzk__driver_claim_of(contender);
 
-    if (!uvzk__contender_has_fixed_name(contender) ||
-        !uvzk__node_delete_is_unknown(uvzk__contender_node(contender))) {
+    if (!contender->kind->fixed_name || !contender->node.delete_unknown) {
         return true;
     }
     if (driver_claim->confirmed) {
@@ -217,9 +216,9 @@ bool uvzk__fixed_name_certain(struct uvzk__contender *contender)
 /* Returns true if the contender has a znode, may have one, or is creating one. */
 static bool may_have_node(const struct uvzk__contender *contender)
 {
-    switch (uvzk__contender_node_state(contender)) {
+    switch ((enum uvzk__node_state)contender->node.state) {
     case UVZK__NODE_CREATING:
-        return uvzk__contender_is_in_flight(contender);
+        return contender->node.in_flight;
     case UVZK__NODE_PARENTS:
     case UVZK__NODE_BACKING_OFF:
         return false;
@@ -232,15 +231,15 @@ static bool may_have_node(const struct uvzk__contender *contender)
  * there is no such contender. */
 static const char *name_in_use(struct uvzk__queue *queue, const char *name)
 {
-    const struct uvzk__ring *rings[] = {uvzk__holders(queue), uvzk__waiters(queue),
-                                        uvzk__deleting(queue), uvzk__unplaced(queue)};
+    const struct uvzk__ring *rings[] = {&queue->holders, &queue->waiters,
+                                        &queue->deleting, &queue->unplaced};
 
     for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
         for (const struct uvzk__contender *each = uvzk__first_in(rings[i]); each != NULL;
              each = uvzk__next_in(rings[i], each)) {
-            if (uvzk__contender_has_fixed_name(each) && may_have_node(each) &&
-                strcmp(uvzk__path_name(uvzk__contender_path(each)), name) == 0) {
-                return uvzk__path_name(uvzk__contender_path(each));
+            if (each->kind->fixed_name && may_have_node(each) &&
+                strcmp(uvzk__path_name(each->path), name) == 0) {
+                return uvzk__path_name(each->path);
             }
         }
     }
@@ -255,13 +254,12 @@ bool uvzk__fixed_name_taken(struct uvzk__queue *queue, const char *name)
 bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
                                   const struct uvzk__stat *stat)
 {
-    struct uvzk__node *node = uvzk__contender_node(contender);
+    struct uvzk__node *node = &contender->node;
     const struct uvzk__place unknown = {0, 0};
 
-    if (!uvzk__contender_has_fixed_name(contender) ||
-        stat->ephemeral_owner != session_of(contender) ||
-        uvzk__node_state(node) != UVZK__NODE_CREATING || uvzk__node_is_in_flight(node) ||
-        name_in_use(uvzk__contender_queue(contender), name_of(contender)) != NULL ||
+    if (!contender->kind->fixed_name || stat->ephemeral_owner != session_of(contender) ||
+        node->state != UVZK__NODE_CREATING || node->in_flight ||
+        name_in_use(contender->queue, name_of(contender)) != NULL ||
         !has_its_czxid(contender, stat->czxid)) {
         return false;
     }
@@ -280,7 +278,7 @@ bool uvzk__fixed_name_may_be_ours(struct uvzk__contender *contender,
  * directory. */
 static void start_fixed(struct uvzk__contender *contender, const char **taken)
 {
-    struct uvzk__queue *queue = uvzk__contender_queue(contender);
+    struct uvzk__queue *queue = contender->queue;
     const char *name = name_of(contender);
 
     if (*taken == NULL || strcmp(*taken, name) != 0) {
@@ -288,11 +286,10 @@ static void start_fixed(struct uvzk__contender *contender, const char **taken)
     }
     if (*taken != NULL) {
         uvzk__driver_claim_notify_position(contender, 1);
-        uvzk__claim_end_try_once(uvzk__contender_claim(contender));
+        uvzk__claim_end_try_once(contender->claim);
     } else if (uvzk__node_watch_exists(queue, name)) {
         uvzk__driver_claim_set_waits(contender, name, 1);
-    } else if (!uvzk__queue_is_backing_off(queue) &&
-               uvzk__may_send(uvzk__queue_session(queue)) &&
+    } else if (!uvzk__queue_is_backing_off(queue) && uvzk__may_send(queue->session) &&
                fixed_name_create(contender)) {
         *taken = name;
     }
@@ -302,17 +299,16 @@ void uvzk__fixed_names_settle(struct uvzk__queue *queue)
 {
     const char *taken = NULL;
 
-    for (struct uvzk__contender *each = uvzk__first_in(uvzk__unplaced(queue)), *next;
+    for (struct uvzk__contender *each = uvzk__first_in(&queue->unplaced), *next;
          each != NULL; each = next) {
-        next = uvzk__next_in(uvzk__unplaced(queue), each);
-        if (!uvzk__contender_has_fixed_name(each)) {
+        next = uvzk__next_in(&queue->unplaced, each);
+        if (!each->kind->fixed_name) {
             continue;
         }
-        if (uvzk__contender_node_state(each) == UVZK__NODE_UNKNOWN &&
+        if (each->node.state == UVZK__NODE_UNKNOWN &&
             !uvzk__queue_is_backing_off(queue)) {
             read_node(each);
-        } else if (uvzk__contender_node_state(each) == UVZK__NODE_CREATING &&
-                   !uvzk__contender_is_in_flight(each) &&
+        } else if (each->node.state == UVZK__NODE_CREATING && !each->node.in_flight &&
                    uvzk__driver_claim_of(each)->node_watch == NULL) {
             start_fixed(each, &taken);
         }

@@ -200,7 +200,7 @@ static int check_members(const uvzk_client_t *client, uvzk_lock_t *const *member
     }
     for (size_t i = 0; i < count; i++) {
         const struct uvzk__lock *member = members[i] == NULL ? NULL : members[i]->impl;
-        if (member == NULL || uvzk__handle_of(member->session) != client) {
+        if (member == NULL || member->session->handle != client) {
             return uvzk__refuse(UV_EINVAL,
                                 "members: one is NULL, not initialised, or of another "
                                 "client");

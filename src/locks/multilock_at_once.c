@@ -42,7 +42,7 @@ static struct at_once *at_once_of(const struct uvzk__claim *claim)
 
 static struct uvzk__member_error *error_of(struct uvzk__contender *contender)
 {
-    struct at_once *at_once = at_once_of(uvzk__contender_claim(contender));
+    struct at_once *at_once = at_once_of(contender->claim);
     size_t i = 0;
 
     while (at_once->contenders[i] != contender) {
@@ -72,9 +72,8 @@ static void multilock_at_once_replied(struct uvzk__rpc *rpc,
 static bool all_ready(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
-        const struct uvzk__node *node = uvzk__contender_node(at_once->contenders[i]);
-        if (uvzk__node_state(node) != UVZK__NODE_CREATING ||
-            uvzk__node_is_in_flight(node) || !uvzk__node_is_wanted(node)) {
+        const struct uvzk__node *node = &at_once->contenders[i]->node;
+        if (node->state != UVZK__NODE_CREATING || node->in_flight || !node->wanted) {
             return false;
         }
     }
@@ -86,7 +85,7 @@ static bool all_ready(const struct at_once *at_once)
 static bool any_stands(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
-        if (uvzk__contender_has_place(at_once->contenders[i])) {
+        if (uvzk__node_has_place(&at_once->contenders[i]->node)) {
             return true;
         }
     }
@@ -95,13 +94,13 @@ static bool any_stands(const struct at_once *at_once)
 
 static void multilock_at_once_create(struct uvzk__contender *contender)
 {
-    struct at_once *at_once = at_once_of(uvzk__contender_claim(contender));
+    struct at_once *at_once = at_once_of(contender->claim);
 
-    if (uvzk__claim_is_given_up(uvzk__contender_claim(contender))) {
+    if (uvzk__claim_is_given_up(contender->claim)) {
         return;
     }
     if (any_stands(at_once)) {
-        uvzk__claim_end(uvzk__contender_claim(contender), UVZK_EDELETED);
+        uvzk__claim_end(contender->claim, UVZK_EDELETED);
         return;
     }
     if (!all_ready(at_once)) {
@@ -126,7 +125,7 @@ static void multilock_at_once_create(struct uvzk__contender *contender)
 static bool multilock_at_once_incomplete(const struct at_once *at_once)
 {
     for (size_t i = 0; i < at_once->count; i++) {
-        if (uvzk__contender_needs(at_once->contenders[i]) == UVZK__NEEDS_CREATE) {
+        if (uvzk__node_needs(&at_once->contenders[i]->node) == UVZK__NEEDS_CREATE) {
             return true;
         }
     }
@@ -137,9 +136,9 @@ static bool multilock_at_once_incomplete(const struct at_once *at_once)
  * created, it was deleted, and the claim would never hold. */
 static void multilock_at_once_granted(struct uvzk__contender *contender)
 {
-    if (!uvzk__claim_is_given_up(uvzk__contender_claim(contender)) &&
-        multilock_at_once_incomplete(at_once_of(uvzk__contender_claim(contender)))) {
-        uvzk__claim_end(uvzk__contender_claim(contender), UVZK_EDELETED);
+    if (!uvzk__claim_is_given_up(contender->claim) &&
+        multilock_at_once_incomplete(at_once_of(contender->claim))) {
+        uvzk__claim_end(contender->claim, UVZK_EDELETED);
     } else {
         uvzk__claim_plain_granted(contender);
     }
@@ -148,14 +147,14 @@ static void multilock_at_once_granted(struct uvzk__contender *contender)
 static void multilock_at_once_ended(struct uvzk__contender *contender, int code)
 {
     uvzk__member_error_report(error_of(contender), code);
-    uvzk__claim_end(uvzk__contender_claim(contender), code);
+    uvzk__claim_end(contender->claim, code);
 }
 
 /* Reports how the znode ended. UVZK_ELOST of a contender that never held is not reported:
  * it had no znode, or gave it up. */
 static void contender_gone(struct uvzk__contender *contender, int status)
 {
-    if (status != UVZK_ELOST || uvzk__contender_has_held(contender)) {
+    if (status != UVZK_ELOST || contender->has_held) {
         uvzk__member_error_report(error_of(contender), status);
     }
 }

@@ -152,8 +152,7 @@ void uvzk__node_watches_lost(struct uvzk__queue *queue)
 
 bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *name)
 {
-    struct uvzk__queue *queue =
-        uvzk__contender_queue(uvzk__claim_first_contender(driver_claim->claim));
+    struct uvzk__queue *queue = uvzk__claim_first_contender(driver_claim->claim)->queue;
     struct uvzk__node_watch *node_watch = node_watch_find(queue, name);
 
     if (node_watch == NULL) {
@@ -161,7 +160,7 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *
         if (node_watch == NULL) {
             return false;
         }
-        node_watch->path = uvzk__path_join(uvzk__queue_path(queue), name);
+        node_watch->path = uvzk__path_join(queue->path->text, name);
         if (node_watch->path != NULL) {
             node_watch->name = uvzk__path_name(node_watch->path);
             HASH_ADD_KEYPTR(hh, *node_watches_of(queue), node_watch->name,
@@ -174,8 +173,7 @@ bool uvzk__node_watch_join(struct uvzk__driver_claim *driver_claim, const char *
             return false;
         }
         node_watch->queue = queue;
-        uvzk__renewed_watcher_init(&node_watch->renewed, uvzk__queue_session(queue),
-                                   node_watch_told);
+        uvzk__renewed_watcher_init(&node_watch->renewed, queue->session, node_watch_told);
         uvzk__list_init(&node_watch->watchers);
     }
     driver_claim->node_watch = node_watch;
@@ -239,7 +237,7 @@ static void node_watch_armed(struct uvzk__rpc *rpc, const struct uvzk__reply *re
     struct uvzk__node_watch *node_watch =
         UVZK__CONTAINER_OF(rpc, struct uvzk__node_watch, rpc);
     struct uvzk__queue *queue = node_watch->queue;
-    struct uvzk__session *session = uvzk__queue_session(queue);
+    struct uvzk__session *session = queue->session;
     int status = reply->status;
 
     uvzk__answered(session, rpc, status, false);
@@ -256,7 +254,7 @@ static void node_watch_armed(struct uvzk__rpc *rpc, const struct uvzk__reply *re
 /* If the watch budget has no room, the watchers end with UVZK_ELIMIT. */
 static void node_watch_arm(struct uvzk__node_watch *node_watch)
 {
-    struct uvzk__session *session = uvzk__queue_session(node_watch->queue);
+    struct uvzk__session *session = node_watch->queue->session;
 
     uvzk__rpc_prepare(&node_watch->rpc, UVZK__RPC_GET, node_watch->path,
                       node_watch_armed);
@@ -271,8 +269,7 @@ void uvzk__node_watches_arm(struct uvzk__queue *queue)
 {
     struct uvzk__node_watch *node_watch, *next;
 
-    if (uvzk__queue_is_backing_off(queue) ||
-        !uvzk__may_send(uvzk__queue_session(queue))) {
+    if (uvzk__queue_is_backing_off(queue) || !uvzk__may_send(queue->session)) {
         return;
     }
     HASH_ITER(hh, *node_watches_of(queue), node_watch, next)

@@ -238,7 +238,7 @@ static void persistent_node_refused(struct uvzk__persistent_node *node, int stat
 static void is_present(struct uvzk__persistent_node *node)
 {
     uvzk__growing_pause_reset(&node->pause);
-    node->session_id = uvzk__session_id(node->session);
+    node->session_id = node->session->connection.session_id;
     uvzk__move_or_stay(node->session, &uvzk__persistent_node_machine, node,
                        UVZK__PERSISTENT_NODE_PRESENT);
     persistent_node_note(node, 0);
@@ -351,7 +351,7 @@ static bool is_ours(const struct uvzk__persistent_node *node,
                     const struct uvzk__stat *stat)
 {
     return stat->ephemeral_owner ==
-           (node->ephemeral ? uvzk__session_id(node->session) : 0);
+           (node->ephemeral ? node->session->connection.session_id : 0);
 }
 
 static bool has_data(const struct uvzk__persistent_node *node)
@@ -533,7 +533,7 @@ static int persistent_node_follow(struct uvzk__persistent_node *node,
     node->listener.unreachable = persistent_node_unreachable;
     uvzk__shared_value_add_listener(&node->value, &node->listener);
     node->session = uvzk__shared_value_session(&node->value);
-    if (uvzk__auth_has_failed(node->session)) {
+    if (node->session->auth_failed) {
         persistent_node_note(node, UVZK_EAUTH);
     }
     /* Another value of this client on the path may have read it already. */
@@ -658,7 +658,7 @@ int uvzk_persistent_node_close(uvzk_persistent_node_t *handle,
     uvzk__growing_pause_end(node->session, &node->pause);
     if (uvzk__session_is_closing(node->session)) {
         persistent_node_unreachable(&node->listener, UVZK_ECLOSED);
-    } else if (uvzk__auth_has_failed(node->session)) {
+    } else if (node->session->auth_failed) {
         persistent_node_unreachable(&node->listener, UVZK_EAUTH);
     } else if (!is_under_way(node)) {
         /* It is deleted with the version that it has now. */

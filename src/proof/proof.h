@@ -97,38 +97,9 @@ struct uvzk__proof {
     struct uvzk__records reports;
 };
 
-/* Returns the mode, a uvzk_proof_t. */
-static inline uint32_t uvzk__proof_mode(const struct uvzk__proof *proof)
-{
-    return proof->mode;
-}
-
-/* Returns the tick k in ms. */
-static inline uint32_t uvzk__proof_tick(const struct uvzk__proof *proof)
-{
-    return proof->tick_ms;
-}
-
-/* Returns T of the rule in ms; 0: no session. */
-static inline uint32_t uvzk__proof_timeout(const struct uvzk__proof *proof)
-{
-    return proof->timeout_ms;
-}
-
-/* Returns when the latest committed request was sent; 0: none in this session. */
-static inline uint64_t uvzk__proof_proved_at(const struct uvzk__proof *proof)
-{
-    return proof->proved_ms;
-}
-
-/* Returns until when the loop knows that the session lives. */
-static inline uint64_t uvzk__proof_valid_until(const struct uvzk__proof *proof)
-{
-    return proof->valid_until;
-}
-
-/* Like uvzk__proof_valid_until, if a server has granted this timeout at a connect that
- * has not been passed to uvzk__proof_connected yet. 0: no timeout has been granted.
+/* Returns until when the loop knows that the session lives, if a server has granted this
+ * timeout at a connect that has not been passed to uvzk__proof_connected yet. 0: no
+ * timeout has been granted.
  * uvzk__proof_shortened computes it for a timeout that is less than T. */
 uint64_t uvzk__proof_shortened(const struct uvzk__proof *, uint32_t timeout_ms);
 static inline uint64_t uvzk__proof_valid_until_given(const struct uvzk__proof *proof,

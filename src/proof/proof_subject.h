@@ -38,10 +38,4 @@ struct uvzk__proof_subject_kind {
     void (*expired)(struct uvzk__proof_subject *);
 };
 
-/* Makes a subject that is on no list. */
-static inline void uvzk__proof_subject_init(struct uvzk__proof_subject *proof_subject)
-{
-    uvzk__list_init(&proof_subject->link);
-}
-
 #endif

@@ -38,7 +38,7 @@ static bool invariant_holds(const void *object)
     const struct uvzk__prover *prover = object;
 
     return prover->state == UVZK__PROVER_RESTING ||
-           uvzk__session_id(prover->session) != 0;
+           prover->session->connection.session_id != 0;
 }
 
 const struct uvzk__machine uvzk__prover_machine =
@@ -61,36 +61,36 @@ static struct uvzk__proof_subject *subject_at(struct uvzk__link *link)
 
 static uint64_t prover_period(const struct uvzk__session *session)
 {
-    return uvzk__proof_period(&uvzk__prover(session)->proof);
+    return uvzk__proof_period(&session->prover->proof);
 }
 
 static uint32_t prover_mode(const struct uvzk__session *session)
 {
-    return uvzk__proof_mode(&uvzk__prover(session)->proof);
+    return session->prover->proof.mode;
 }
 
 /* Sets the time of the next proof request or sync. */
 static void touch_at(struct uvzk__session *session, uint64_t at_ms)
 {
-    uvzk__timer_set(session, &uvzk__prover(session)->touch, at_ms);
+    uvzk__timer_set(session, &session->prover->touch, at_ms);
 }
 
 const struct uvzk__proof *uvzk__prover_proof(const struct uvzk__session *session)
 {
-    return &uvzk__prover(session)->proof;
+    return &session->prover->proof;
 }
 
 uint64_t uvzk__prover_proofs(const struct uvzk__session *session)
 {
-    return uvzk__prover(session)->proof_count;
+    return session->prover->proof_count;
 }
 
 void uvzk__prover_connected(struct uvzk__session *session, uint32_t timeout_ms,
                             bool fresh, uint64_t opened_ms)
 {
-    struct uvzk__proof *proof = &uvzk__prover(session)->proof;
-    uint32_t before_ms = uvzk__proof_timeout(proof);
-    uint32_t least_ms = uvzk__least_timeout(session);
+    struct uvzk__proof *proof = &session->prover->proof;
+    uint32_t before_ms = proof->timeout_ms;
+    uint32_t least_ms = uvzk__port_least_timeout(session->port);
 
     if (least_ms != 0 && least_ms < timeout_ms) {
         timeout_ms = least_ms; /* granted on a connection that the loop never heard of */
@@ -106,19 +106,19 @@ void uvzk__prover_connected(struct uvzk__session *session, uint32_t timeout_ms,
         uvzk__log(session, UVZK_LOG_ERROR, "proof",
                   "a session of %" PRIu32 " ms is too short for a tick of %" PRIu32
                   " ms: ownership cannot be proved",
-                  timeout_ms, uvzk__proof_tick(proof));
+                  timeout_ms, proof->tick_ms);
     }
 }
 
 void uvzk__prover_suspended(struct uvzk__session *session)
 {
-    uvzk__proof_suspended(&uvzk__prover(session)->proof, uvzk__now(session));
+    uvzk__proof_suspended(&session->prover->proof, uvzk__now(session));
     uvzk__prover_schedule(session);
 }
 
 void uvzk__prover_ended(struct uvzk__session *session)
 {
-    uvzk__proof_ended(&uvzk__prover(session)->proof);
+    uvzk__proof_ended(&session->prover->proof);
 }
 
 /* -------------------------------------------------------------- the requests */
@@ -127,7 +127,7 @@ void uvzk__prover_ended(struct uvzk__session *session)
  * proved now, so their directories are settled again. */
 static void touch_candidates(struct uvzk__session *session)
 {
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
     struct uvzk__link *link;
 
     for (link = prover->candidates.next; link != &prover->candidates; link = link->next) {
@@ -147,7 +147,7 @@ static void free_proof_request(struct proof_request *proof_request)
 /* Returns a request with room for all subjects that it may check; NULL: out of memory. */
 static struct proof_request *new_proof_request(struct uvzk__session *session)
 {
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
     struct proof_request *proof_request = uvzk__calloc(1, sizeof(*proof_request));
     size_t room = uvzk__list_length(&prover->candidates, CANDIDATES_A_PROOF) +
                   uvzk__list_length(&prover->held, HELD_A_PROOF);
@@ -174,7 +174,7 @@ static struct proof_request *new_proof_request(struct uvzk__session *session)
 static void check_failed(struct uvzk__session *session,
                          struct uvzk__proof_subject *proof_subject, int status)
 {
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
 
     if (status == UVZK_ENONODE) {
         prover->subject_kind->missing(proof_subject);
@@ -190,8 +190,8 @@ static void check_failed(struct uvzk__session *session,
 static void report_standing(const struct proof_request *proof_request, size_t passed)
 {
     for (size_t i = 0; i < passed; i++) {
-        uvzk__prover(proof_request->session)
-            ->subject_kind->stands(proof_request->subjects[i], proof_request->stamp);
+        proof_request->session->prover->subject_kind->stands(proof_request->subjects[i],
+                                                             proof_request->stamp);
     }
 }
 
@@ -200,14 +200,14 @@ static void proof_request_replied(struct uvzk__rpc *rpc, const struct uvzk__repl
     struct proof_request *proof_request =
         UVZK__CONTAINER_OF(rpc, struct proof_request, rpc);
     struct uvzk__session *session = proof_request->session;
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
     int status = reply->status;
 
     /* RESTING comes first, because uvzk__answered schedules the next request. */
     uvzk__move(prover->session, &uvzk__prover_machine, prover, UVZK__PROVER_RESTING);
     uvzk__answered(session, rpc, status, rpc->kind == UVZK__RPC_MULTI);
-    if (uvzk__observer_of(session) != NULL && status == 0) {
-        uvzk__histogram_add(&uvzk__observer_of(session)->metrics.proof,
+    if (session->observer != NULL && status == 0) {
+        uvzk__histogram_add(&session->observer->metrics.proof,
                             uvzk__now(session) - rpc->sent_ms);
     }
     if (status == 0) {
@@ -232,7 +232,7 @@ static void add_check(struct proof_request *proof_request,
 {
     struct uvzk__op *op = &proof_request->ops[proof_request->count];
 
-    uvzk__prover(proof_request->session)->subject_kind->add_check(proof_subject, op);
+    proof_request->session->prover->subject_kind->add_check(proof_subject, op);
     proof_subject->requested = true;
     proof_request->subjects[proof_request->count++] = proof_subject;
     proof_request->bytes += strlen(op->path) + OP_BYTES;
@@ -246,7 +246,7 @@ static void add_subjects(struct proof_request *proof_request, struct uvzk__link 
     for (size_t left = uvzk__list_length(head, most); left > 0; left--) {
         struct uvzk__proof_subject *proof_subject = subject_at(head->next);
         const char *path =
-            uvzk__prover(proof_request->session)->subject_kind->path(proof_subject);
+            proof_request->session->prover->subject_kind->path(proof_subject);
         if (proof_request->bytes + strlen(path) + OP_BYTES > BYTES_A_PROOF) {
             return;
         }
@@ -262,7 +262,7 @@ static void add_subjects(struct proof_request *proof_request, struct uvzk__link 
  * the next grant (proof.h), so the grant need not wait for another request. */
 static void send_proof(struct uvzk__session *session)
 {
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
     struct proof_request *proof_request = new_proof_request(session);
 
     if (proof_request == NULL) {
@@ -290,7 +290,7 @@ static void send_proof(struct uvzk__session *session)
     }
     uvzk__move(prover->session, &uvzk__prover_machine, prover, UVZK__PROVER_ASKING);
     uvzk__submit(session, &proof_request->rpc);
-    proof_request->stamp = uvzk__stamp(session);
+    proof_request->stamp = session->submissions.stamp;
 }
 
 /* Runs once a period, and earlier for candidates. A backoff of the session does not stop
@@ -300,7 +300,7 @@ static void touch_due(struct uvzk__timer *timer)
     struct uvzk__prover *prover = UVZK__CONTAINER_OF(timer, struct uvzk__prover, touch);
     struct uvzk__session *session = prover->session;
 
-    if (!uvzk__is_connected(session) || !uvzk__barrier_is_open(session) ||
+    if (!uvzk__is_connected(session) || session->barrier.state != UVZK__BARRIER_OPEN ||
         uvzk__session_port_is_closing(session)) {
         return; /* uvzk__prover_refresh begins again after the barrier's reply */
     }
@@ -330,7 +330,7 @@ void uvzk__prover_init(struct uvzk__session *session,
                        const struct uvzk__proof_subject_kind *kind, uint32_t mode,
                        uint32_t tick_ms)
 {
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
 
     prover->session = session;
     prover->subject_kind = kind;
@@ -346,22 +346,22 @@ void uvzk__prover_init(struct uvzk__session *session,
  * only moved to an earlier time: each run of touch_due sets it again. */
 static void schedule_touch(struct uvzk__session *session)
 {
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
     uint64_t now = uvzk__now(session), at = now + prover_period(session);
 
     if (!uvzk__list_empty(&prover->held) && prover->state == UVZK__PROVER_RESTING) {
-        uint64_t due = uvzk__proof_proved_at(&prover->proof) + prover_period(session);
+        uint64_t due = prover->proof.proved_ms + prover_period(session);
         at = due < now ? now : due;
     }
     if (!uvzk__deadline_is_armed(&prover->touch.deadline) ||
-        uvzk__deadline_at(&prover->touch.deadline) > at) {
+        prover->touch.deadline.at_ms > at) {
         touch_at(session, at);
     }
 }
 
 void uvzk__prover_schedule(struct uvzk__session *session)
 {
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
 
     if (uvzk__is_connected(session) && prover_mode(session) != UVZK_PROOF_NONE) {
         schedule_touch(session);
@@ -372,7 +372,7 @@ void uvzk__prover_schedule(struct uvzk__session *session)
     if (uvzk__list_empty(&prover->held) || until == UINT64_MAX) {
         uvzk__timer_clear(session, &prover->expiry);
     } else if (!uvzk__deadline_is_armed(&prover->expiry.deadline) ||
-               uvzk__deadline_at(&prover->expiry.deadline) != until) {
+               prover->expiry.deadline.at_ms != until) {
         uvzk__timer_set(session, &prover->expiry, until);
     }
 }
@@ -388,14 +388,13 @@ void uvzk__prover_answered(struct uvzk__session *session, const struct uvzk__rpc
     } else if (rpc->kind == UVZK__RPC_SYNC) {
         ack = UVZK__ACK_LEADER;
     }
-    uvzk__proof_answered(&uvzk__prover(session)->proof, rpc->sent_ms, uvzk__now(session),
-                         ack);
+    uvzk__proof_answered(&session->prover->proof, rpc->sent_ms, uvzk__now(session), ack);
     uvzk__prover_schedule(session);
 }
 
 void uvzk__prover_refresh(struct uvzk__session *session)
 {
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
 
     if (!uvzk__list_empty(&prover->candidates)) {
         touch_at(session, uvzk__now(session));
@@ -412,7 +411,7 @@ void uvzk__prover_refresh(struct uvzk__session *session)
 void uvzk__prover_request(struct uvzk__session *session,
                           struct uvzk__proof_subject *proof_subject)
 {
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
     uint64_t at = uvzk__now(session);
 
     if (uvzk__list_empty(&proof_subject->link)) {
@@ -424,7 +423,7 @@ void uvzk__prover_request(struct uvzk__session *session,
     } /* else no request has checked it yet: the next one does */
     if (prover->state == UVZK__PROVER_RESTING && uvzk__is_connected(session) &&
         (!uvzk__deadline_is_armed(&prover->touch.deadline) ||
-         uvzk__deadline_at(&prover->touch.deadline) > at)) {
+         prover->touch.deadline.at_ms > at)) {
         touch_at(session, at);
     }
 }
@@ -442,7 +441,7 @@ void uvzk__prover_add_held(struct uvzk__session *session,
     uvzk__list_remove(&proof_subject->link);
     proof_subject->held = true;
     proof_subject->unreadable = false;
-    uvzk__list_append(&uvzk__prover(session)->held, &proof_subject->link);
+    uvzk__list_append(&session->prover->held, &proof_subject->link);
     uvzk__prover_schedule(session);
 }
 
@@ -458,7 +457,7 @@ void uvzk__prover_remove_held(struct uvzk__session *session,
  * the connection is. */
 void uvzk__prover_check(struct uvzk__session *session)
 {
-    struct uvzk__prover *prover = uvzk__prover(session);
+    struct uvzk__prover *prover = session->prover;
     struct uvzk__link held, *link;
 
     if (uvzk__is_valid(session)) {
@@ -473,7 +472,7 @@ void uvzk__prover_check(struct uvzk__session *session)
 
 void uvzk__provers_check(struct uvzk__session *session)
 {
-    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
-        uvzk__prover_check(uvzk__session_at(session, i));
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        uvzk__prover_check(session->client->sessions[i]);
     }
 }

@@ -10,7 +10,7 @@
 uint64_t uvzk__validity_end(const struct uvzk__session *session)
 {
     return uvzk__proof_valid_until_given(uvzk__prover_proof(session),
-                                         uvzk__least_timeout(session));
+                                         uvzk__port_least_timeout(session->port));
 }
 
 bool uvzk__validity_lasts(struct uvzk__session *session, uint64_t end_ms)

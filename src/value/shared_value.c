@@ -225,7 +225,7 @@ static int open_value(uvzk_client_t *client_handle, uvzk_shared_value_t *handle,
     if (seed != NULL) {
         uvzk__seed_value_set(node_cache, seed, seed_length);
     }
-    if (uvzk__auth_has_failed(node_cache->reading.session)) {
+    if (node_cache->reading.session->auth_failed) {
         node_cache->status = UVZK_EAUTH;
     }
     /* Another value of this client on the path may have read it already. */
@@ -480,7 +480,7 @@ static int begin_set(uvzk_shared_value_t *handle, uvzk_req_t *request,
         return UV_ENOMEM;
     }
     /* The set ends without a request; its callback still runs at the end of the turn. */
-    if (uvzk__auth_has_failed(value->node_cache->reading.session)) {
+    if (value->node_cache->reading.session->auth_failed) {
         uvzk__value_set_end(set, UVZK_EAUTH);
     }
     uvzk__node_cache_pump(value->node_cache);

@@ -700,11 +700,10 @@ static void open_two_sessions(struct two_sessions *two)
     assert_int_equal(atomic_process_init(&two->c, &options), 0);
     two->follower = sim_leader(two->world.sim) == 0 ? 1 : 0;
     for (uint32_t i = 0; i < 2; i++) {
-        sim_connect_to(two->c.process.ports[i], i == uvzk__session_number(home)
-                                                    ? two->follower
-                                                    : sim_leader(two->world.sim));
+        sim_connect_to(two->c.process.ports[i],
+                       i == home->number ? two->follower : sim_leader(two->world.sim));
     }
-    two->number_port = two->c.process.ports[uvzk__session_number(home)];
+    two->number_port = two->c.process.ports[home->number];
     process_start(&two->c.process);
     assert_true(process_await_connected(&two->c.process, PATIENCE_MS));
 }

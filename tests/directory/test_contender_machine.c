@@ -149,7 +149,7 @@ static void expect(bool is_so, const char *what)
 
 static enum condition condition_of(const struct uvzk__contender *contender)
 {
-    switch (uvzk__contender_state(contender)) {
+    switch ((enum uvzk__contender_state)contender->state) {
     case UVZK__CONTENDER_WAITING:
         return contender->list == UVZK__ON_UNPLACED ? UNPLACED : WAITS;
     case UVZK__CONTENDER_GRANTED_EARLY:
@@ -185,7 +185,7 @@ static bool is_subject(const struct uvzk__contender *contender)
     bool yes = contender == model.contender;
 
     if (yes) {
-        note(condition_of(contender), uvzk__contender_state(contender));
+        note(condition_of(contender), contender->state);
     }
     return yes;
 }
@@ -236,10 +236,10 @@ static void undeletable(struct uvzk__contender *contender)
 
 static void over(struct uvzk__contender *contender)
 {
-    if (uvzk__contender_is_undeletable(contender)) {
+    if (contender->state == UVZK__CONTENDER_UNDELETABLE) {
         uvzk__undeletable_gone(contender);
     }
-    uvzk__contender_set_claim(contender, NULL);
+    contender->claim = NULL;
     if (is_subject(contender)) {
         expect(!model.is_over, "over was called twice");
         expect(model.has_ended != model.variant->orphan, "over without ended");
@@ -272,8 +272,8 @@ struct walked {
 
 static void count(struct walked *walked, const struct uvzk__contender *contender)
 {
-    enum uvzk__contender_state state = uvzk__contender_state(contender);
-    enum uvzk__node_state node = uvzk__node_state(&contender->node);
+    enum uvzk__contender_state state = contender->state;
+    enum uvzk__node_state node = contender->node.state;
     bool early = state == UVZK__CONTENDER_GRANTED_EARLY, shared = contender->kind->shared;
 
     walked->subjects += contender == model.contender;
@@ -306,7 +306,7 @@ static void walk(struct walked *walked, const struct uvzk__ring *ring,
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_queue);
         expect(links++ < LONGEST, "a list has no end");
         expect(contender->list == list, "on another list than it remembers");
-        expect((UVZK__BIT(uvzk__node_state(&contender->node)) & nodes_on[list]) != 0,
+        expect((UVZK__BIT(contender->node.state) & nodes_on[list]) != 0,
                "on the list of another state of its znode");
         expect(holds(condition_of(contender)) == (list == UVZK__ON_HOLDERS),
                "on another list than the holders, or the other way round");
@@ -345,8 +345,8 @@ static void check_lists(void)
 /* What is kept of the contender outside its directory and its claim. */
 static void check_contender(const struct uvzk__contender *contender)
 {
-    bool in_flight = uvzk__node_is_in_flight(&contender->node);
-    bool deletes = uvzk__node_state(&contender->node) == UVZK__NODE_DELETING;
+    bool in_flight = contender->node.in_flight;
+    bool deletes = contender->node.state == UVZK__NODE_DELETING;
 
     expect(in_flight == (model.request != NO_REQUEST), "a request is forgotten");
     expect(contender->wants_position == model.wants_position, "wants_position");
@@ -403,9 +403,8 @@ static unsigned situation(void)
     static const unsigned of_requests[] = {
         [CREATE] = CREATE_SENT, [READ] = READ_SENT, [DELETE] = DELETE_SENT};
 
-    return model.request != NO_REQUEST
-               ? of_requests[model.request]
-               : of_states[uvzk__node_state(&model.contender->node)];
+    return model.request != NO_REQUEST ? of_requests[model.request]
+                                       : of_states[model.contender->node.state];
 }
 
 static void send_create(struct uvzk__contender *contender)
@@ -440,7 +439,7 @@ static void create_worn_out(struct uvzk__contender *contender)
 /* The batch reads a znode that is wanted. */
 static void create_batch_answered(struct uvzk__contender *contender)
 {
-    model.request = uvzk__node_is_wanted(&contender->node) ? READ : NO_REQUEST;
+    model.request = contender->node.wanted ? READ : NO_REQUEST;
     uvzk__contender_create_batch_answered(contender, created_path(contender, SEQUENCE));
 }
 
@@ -509,7 +508,7 @@ static void end_pause(struct uvzk__contender *contender)
     struct uvzk__timer *timer =
         UVZK__CONTAINER_OF(deadline, struct uvzk__timer, deadline);
     timer->due(timer);
-    expect(uvzk__node_state(&contender->node) ==
+    expect(contender->node.state ==
                (model.checked ? UVZK__NODE_BACKING_OFF : UVZK__NODE_CREATING),
            "its pause is too long, or too short");
 }
@@ -733,8 +732,8 @@ static void take(const struct row *row)
         model.contender = NULL;
     }
     note(model.is_over ? ENDED : condition_of(contender),
-         model.is_over ? UVZK__CONTENDER_ENDED : uvzk__contender_state(contender));
-    expect(model.contender == NULL || uvzk__contender_state(contender) == model.state,
+         model.is_over ? UVZK__CONTENDER_ENDED : contender->state);
+    expect(model.contender == NULL || contender->state == model.state,
            "over, and not ENDED");
     check((enum condition)(next - letters));
     check_change(before);
@@ -782,8 +781,8 @@ static void begin(const struct variant *variant)
     assert_int_equal(uvzk__contender_new(world.queue, &variant->kind, world.admitted,
                                          &model.contender),
                      0);
-    uvzk__contender_set_claim(model.contender, (void *)&claim);
-    uvzk__contender_set_persistent(model.contender, variant->persistent);
+    model.contender->claim = (void *)&claim;
+    model.contender->persistent = variant->persistent;
     if (variant->wants_position) {
         uvzk__contender_want_position(model.contender);
         model.wants_position = true;

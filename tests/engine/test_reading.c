@@ -128,7 +128,7 @@ static void it_is_read_when_it_is_pumped_and_after_each_change(void **state)
     run_for(100);
     assert_int_equal(changed_count, 1);
     assert_int_equal(shown_count, 2);
-    run_for(2 * (uint64_t)uvzk__session_timeout(session())); /* and renewed */
+    run_for(2 * (uint64_t)session()->connection.timeout_ms); /* and renewed */
     assert_true(shown_count > 2);
     assert_int_equal(shown_count, begun);
     end();

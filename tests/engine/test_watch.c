@@ -208,7 +208,7 @@ static void each_is_renewed(void **state)
     (void)state;
     begin();
     read_both(UVZK__RPC_GET, "/z");
-    world_run_for(&world, 2 * (uint64_t)uvzk__session_timeout(session()));
+    world_run_for(&world, 2 * (uint64_t)session()->connection.timeout_ms);
     assert_int_equal(one.told, 1);
     assert_int_equal(one.news, UVZK__NEWS_RENEWAL);
     assert_int_equal(other.told, 1);
@@ -230,7 +230,7 @@ static void all_are_told_of_the_loss(void **state)
     assert_int_equal(session()->watchers.count, MANY);
     assert_int_equal(uvzk__watch_count(&session()->watches), MANY / 2);
     assert_true(sim_expire(a.port));
-    world_run_for(&world, 3 * (uint64_t)uvzk__session_timeout(session()));
+    world_run_for(&world, 3 * (uint64_t)session()->connection.timeout_ms);
     for (int i = 0; i < MANY; i++) {
         assert_int_equal(many[i].told, 1);
         assert_int_equal(many[i].news, UVZK__NEWS_LOST);
@@ -348,7 +348,7 @@ static void one_that_is_not_renewed_stands(void **state)
     begin();
     uvzk__watcher_init(&one.renewed.watcher, session(), told);
     ask(&one, UVZK__RPC_GET, "/z");
-    world_run_for(&world, 2 * (uint64_t)uvzk__session_timeout(session()));
+    world_run_for(&world, 2 * (uint64_t)session()->connection.timeout_ms);
     assert_int_equal(one.told, 0);
     assert_true(uvzk__watcher_is_armed(&one.renewed.watcher));
     end();

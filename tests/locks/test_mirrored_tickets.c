@@ -133,7 +133,7 @@ static void who_comes_behind_a_kept_ticket_is_heard_of(void **state)
     begin_with_sharers();
     assert_true(hold_holds(&sharers[LEASES_MAX - 1]));
     assert_int_equal(world_children(&world, TICKETS), 1);
-    assert_null(uvzk__watched_path(tickets()));
+    assert_null(uvzk__queue_optional(tickets())->predecessor.path);
     hold_give_back(&sharers[0]);
     settle();
     assert_true(hold_holds(&sharers[2]));
@@ -156,12 +156,12 @@ static void a_kept_ticket_outlives_the_mirror(void **state)
     begin_with_sharers();
     hold_give_back(&sharers[0]); /* the ticket is passed on, and kept */
     settle();
-    assert_null(uvzk__watched_path(tickets()));
+    assert_null(uvzk__queue_optional(tickets())->predecessor.path);
     sim_refuse(world.sim, UVZK__RPC_ADD_WATCH, UVZK_EUNIMPLEMENTED, 1);
     sim_disconnect(a.port, SIM_RESET, 20);
     world_run_for(&world, 1000);
     assert_false(uvzk__is_mirrored(tickets()));
-    assert_string_equal(uvzk__watched_path(tickets()), TICKETS);
+    assert_string_equal(uvzk__queue_optional(tickets())->predecessor.path, TICKETS);
     end_after(1);
 }
 

@@ -136,7 +136,7 @@ static void count_contender(struct uvzk__contender *contender, size_t ending)
     met(ROW_OWN_WATCH_NONE + uvzk__own_watch_state(contender), ending);
     met_if(is_on(&session->prover->candidates, &contender->proof_subject.link),
            ROW_NOT_PROVED, ending);
-    met_if(uvzk__contender_is_granted_early(contender), ROW_GRANTED_EARLY, ending);
+    met_if(contender->state == UVZK__CONTENDER_GRANTED_EARLY, ROW_GRANTED_EARLY, ending);
 }
 
 static const struct uvzk__lease_request *
@@ -235,8 +235,7 @@ static void count_around(struct uvzk__session *session, size_t ending)
          link != &session->directories->contenders; link = link->next) {
         const struct uvzk__contender *contender =
             UVZK__CONTAINER_OF(link, struct uvzk__contender, in_session);
-        met_if(!uvzk__contender_is_orphan(contender) &&
-                   uvzk__claim_is_given_up(contender->claim),
+        met_if(!contender->kind->orphan && uvzk__claim_is_given_up(contender->claim),
                ROW_CLAIM_GIVEN_UP, ending);
     }
     met_if(!uvzk__list_empty(&session->claims->to_withdraw), ROW_CLAIM_TO_WITHDRAW,

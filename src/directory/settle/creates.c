@@ -28,7 +28,7 @@
  * is searched for does not count, because that may last as long as its session. */
 static bool is_being_created(const struct uvzk__contender *contender)
 {
-    enum uvzk__node_state state = uvzk__node_state(&contender->node);
+    enum uvzk__node_state state = contender->node.state;
 
     return state == UVZK__NODE_CREATING || state == UVZK__NODE_PARENTS;
 }
@@ -79,8 +79,8 @@ bool uvzk__create_order_allows(struct uvzk__queue *queue)
 void uvzk__create_order_changed(struct uvzk__queue *queue)
 {
     queue->creates.other_session_waits = false;
-    for (uint32_t i = 0; i < uvzk__session_count(queue->session); i++) {
-        struct uvzk__queue *next = in_session(uvzk__session_at(queue->session, i), queue);
+    for (uint32_t i = 0; i < queue->session->client->count; i++) {
+        struct uvzk__queue *next = in_session(queue->session->client->sessions[i], queue);
         if (next != NULL && next != queue && next->creates.postponed) {
             uvzk__queue_settle_later(next);
         }
@@ -89,9 +89,9 @@ void uvzk__create_order_changed(struct uvzk__queue *queue)
 
 void uvzk__create_order_skip_session(struct uvzk__session *session)
 {
-    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
-        if (uvzk__session_at(session, i) != session) {
-            uvzk__queues_settle_later(uvzk__session_at(session, i));
+    for (uint32_t i = 0; i < session->client->count; i++) {
+        if (session->client->sessions[i] != session) {
+            uvzk__queues_settle_later(session->client->sessions[i]);
         }
     }
 }
@@ -137,7 +137,7 @@ static bool has_gathered(const struct uvzk__queue *queue, size_t many)
 static bool shares_czxid(const struct uvzk__contender *contender)
 {
     return uvzk__tuned(uvzk__session_of(contender), UVZK__TUNE_READERS) &&
-           uvzk__contender_is_shared(contender);
+           contender->kind->shared;
 }
 
 /* Returns true if the contender's create may be in a multi: it is a reader, or the only
@@ -146,7 +146,7 @@ static bool may_share_multi(const struct uvzk__contender *contender)
 {
     return shares_czxid(contender) ||
            (uvzk__tuned(uvzk__session_of(contender), UVZK__TUNE_CREATE_BATCH) &&
-            uvzk__contenders_in(contender->queue) == 1);
+            contender->queue->counts.contenders == 1);
 }
 
 /* Returns true if other contenders must be created first. A contender whose create was
@@ -172,7 +172,7 @@ static void add_to_batch(struct uvzk__contender *contender)
     }
     queue->creates.batching = true;
     queue->creates.batching_readers = shares_czxid(contender);
-    uvzk__list_append(&uvzk__directories(uvzk__session_of(contender))->to_create,
+    uvzk__list_append(&uvzk__session_of(contender)->directories->to_create,
                       &contender->in_batch);
 }
 
@@ -287,7 +287,7 @@ static void move_and_count(struct create_batch *batch,
     bool was_under_way = batch->state == UVZK__CREATE_BATCH_UNDER_WAY;
 
     uvzk__move(batch->session, &uvzk__create_batch_machine, batch, state);
-    uvzk__directories_count_create_batch(uvzk__directories(batch->session), was_under_way,
+    uvzk__directories_count_create_batch(batch->session->directories, was_under_way,
                                          batch->state == UVZK__CREATE_BATCH_UNDER_WAY);
 }
 
@@ -339,7 +339,7 @@ static bool add_create(struct create_batch *batch, struct uvzk__contender *conte
 
 static void fill_batch(struct create_batch *batch)
 {
-    struct uvzk__link *head = &uvzk__directories(batch->session)->to_create;
+    struct uvzk__link *head = &batch->session->directories->to_create;
 
     while (!uvzk__list_empty(head) && batch->count < CREATES_PER_BATCH &&
            add_create(batch, to_create_at(head->next))) {
@@ -369,8 +369,8 @@ static void creates_finish(struct create_batch *batch)
 /* Returns true if the contender's node exists and its czxid is not known. */
 static bool is_unidentified(const struct uvzk__contender *contender)
 {
-    return contender != NULL && !uvzk__contender_has_ended(contender) &&
-           uvzk__node_state(&contender->node) == UVZK__NODE_IDENTIFYING;
+    return contender != NULL && contender->state != UVZK__CONTENDER_ENDED &&
+           contender->node.state == UVZK__NODE_IDENTIFYING;
 }
 
 /* The stamp of a request that has shown the node of contender i; 0: none has. The exists
@@ -396,7 +396,7 @@ static void creates_identify(struct create_batch *batch, size_t i, int status,
 {
     struct uvzk__contender *contender = batch->contenders[i];
 
-    if (!uvzk__contender_has_ended(contender)) {
+    if (contender->state != UVZK__CONTENDER_ENDED) {
         uvzk__contender_identified(contender, status, czxid, ours, shown_at(batch, i));
     }
     creates_drop(batch, i);
@@ -428,7 +428,7 @@ static void stat_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply)
     struct create_batch *batch = UVZK__CONTAINER_OF(rpc, struct create_batch, rpc);
     struct uvzk__session *session = batch->session;
     int status = reply->status;
-    bool ours = reply->stat.ephemeral_owner == uvzk__session_id(session);
+    bool ours = reply->stat.ephemeral_owner == session->connection.session_id;
 
     uvzk__answered(session, rpc, status, false);
     if (status == 0 && ours) {
@@ -463,7 +463,7 @@ static void ask_czxid(struct create_batch *batch)
     struct uvzk__contender *contender = batch->contenders[batch->identifying];
     uvzk__rpc_prepare(&batch->rpc, UVZK__RPC_EXISTS, contender->path, stat_replied);
     uvzk__submit(session, &batch->rpc);
-    contender->read_stamp = uvzk__stamp(session);
+    contender->read_stamp = session->submissions.stamp;
 }
 
 /* The result of create i of a multi that failed. The server reports which op failed, and
@@ -485,7 +485,7 @@ static int status_of(struct create_batch *batch, size_t i,
     }
     if (looked_at && status == UVZK_ENONODE && i > reply->failed_op &&
         !contender->limits.suspect_no_directory &&
-        uvzk__contenders_in(contender->queue) == 1) {
+        contender->queue->counts.contenders == 1) {
         /* Its directory may be missing too: it is created before this create is
          * repeated. */
         contender->limits.suspect_no_directory = true;
@@ -581,7 +581,7 @@ static bool is_lone(const struct uvzk__link *head)
  * memory for a batch. */
 static void send_one(struct uvzk__session *session)
 {
-    struct uvzk__link *head = &uvzk__directories(session)->to_create;
+    struct uvzk__link *head = &session->directories->to_create;
     struct create_batch *batch = is_lone(head) ? NULL : uvzk__calloc(1, sizeof(*batch));
 
     if (batch == NULL) {
@@ -602,16 +602,15 @@ static void send_one(struct uvzk__session *session)
 
 bool uvzk__create_batches_due(const struct uvzk__session *session)
 {
-    return !uvzk__list_empty(&uvzk__directories(session)->to_create) &&
+    return !uvzk__list_empty(&session->directories->to_create) &&
            uvzk__may_send(session) &&
-           uvzk__directories(session)->create_batches_in_flight < CREATE_BATCHES_MAX;
+           session->directories->create_batches_in_flight < CREATE_BATCHES_MAX;
 }
 
 void uvzk__create_batches_send_lone(struct uvzk__session *session)
 {
-    if (uvzk__create_batches_due(session) &&
-        is_lone(&uvzk__directories(session)->to_create)) {
-        send_alone(to_create_at(uvzk__directories(session)->to_create.next));
+    if (uvzk__create_batches_due(session) && is_lone(&session->directories->to_create)) {
+        send_alone(to_create_at(session->directories->to_create.next));
     }
 }
 

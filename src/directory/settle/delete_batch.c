@@ -75,7 +75,7 @@ static void move_and_count(struct delete_batch *batch,
     bool was_under_way = batch->state == UVZK__DELETE_BATCH_UNDER_WAY;
 
     uvzk__move(batch->session, &uvzk__delete_batch_machine, batch, state);
-    uvzk__directories_count_delete_batch(uvzk__directories(batch->session), was_under_way,
+    uvzk__directories_count_delete_batch(batch->session->directories, was_under_way,
                                          batch->state == UVZK__DELETE_BATCH_UNDER_WAY);
 }
 
@@ -88,15 +88,15 @@ static struct uvzk__contender *to_delete_at(struct uvzk__link *link)
  * one of the first `deletes` deletes. */
 static bool may_have_early_grants(const struct uvzk__session *session, size_t deletes)
 {
-    const struct uvzk__link *link = uvzk__directories(session)->to_delete.next;
+    const struct uvzk__link *link = session->directories->to_delete.next;
     bool any = false;
 
     for (; deletes > 0 && !any; deletes--, link = link->next) {
         const struct uvzk__contender *contender =
             to_delete_at((struct uvzk__link *)(uintptr_t)link);
         const struct uvzk__queue *admitted = uvzk__contender_admits_to(contender);
-        any = uvzk__early_grants(contender->queue) > 0 ||
-              (admitted != NULL && uvzk__early_grants(admitted) > 0);
+        any = contender->queue->counts.early_grants > 0 ||
+              (admitted != NULL && admitted->counts.early_grants > 0);
     }
     return any;
 }
@@ -156,16 +156,16 @@ static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
 {
     struct uvzk__contender *next_holder =
         queue->kind->counted ? NULL : uvzk__next_holder(queue);
-    uint32_t early_grants = uvzk__early_grants(queue);
+    uint32_t early_grants = queue->counts.early_grants;
 
     batch->checked[batch->checked_count++] = queue;
     for (struct uvzk__contender *holder = uvzk__first_in(&queue->holders);
          early_grants > 0; holder = uvzk__next_in(&queue->holders, holder)) {
-        if (uvzk__contender_is_granted_early(holder) && !holder->limits.unchecked) {
+        if (holder->state == UVZK__CONTENDER_GRANTED_EARLY && !holder->limits.unchecked) {
             delete_batch_add(batch, holder, UVZK__OP_CHECK);
-            uvzk__checked_by(holder, uvzk__stamp(batch->session) + 1);
+            uvzk__checked_by(holder, batch->session->submissions.stamp + 1);
         }
-        early_grants -= uvzk__contender_is_granted_early(holder);
+        early_grants -= holder->state == UVZK__CONTENDER_GRANTED_EARLY;
     }
     if (next_holder != NULL && !next_holder->limits.unchecked) {
         delete_batch_add(batch, next_holder, UVZK__OP_CHECK);
@@ -175,7 +175,7 @@ static void add_checks(struct delete_batch *batch, struct uvzk__queue *queue)
 static void add_delete(struct delete_batch *batch, struct uvzk__contender *contender)
 {
     struct uvzk__queue *queue = contender->queue;
-    uint64_t stamp = uvzk__stamp(batch->session) + 1; /* of the next request */
+    uint64_t stamp = batch->session->submissions.stamp + 1; /* of the next request */
 
     uvzk__list_remove(&contender->in_batch);
     if (uvzk__tuned(uvzk__session_of(contender), UVZK__TUNE_LOCAL_HANDOVER) &&
@@ -196,10 +196,10 @@ static void add_delete(struct delete_batch *batch, struct uvzk__contender *conte
 static bool has_room(const struct delete_batch *batch,
                      const struct uvzk__contender *contender)
 {
-    uint32_t early_grants = uvzk__early_grants(contender->queue);
+    uint32_t early_grants = contender->queue->counts.early_grants;
 
     if (uvzk__contender_admits_to(contender) != NULL) {
-        early_grants += uvzk__early_grants(uvzk__contender_admits_to(contender));
+        early_grants += uvzk__contender_admits_to(contender)->counts.early_grants;
     }
     struct uvzk__op op = {.kind = UVZK__OP_DELETE, .path = contender->path};
     size_t size = (early_grants + 2) * uvzk__op_size(batch->session, &op);
@@ -212,14 +212,14 @@ static bool has_room(const struct delete_batch *batch,
  * that must be alone ends the batch. */
 static size_t batch_size(struct uvzk__session *session)
 {
-    struct uvzk__link *link = uvzk__directories(session)->to_delete.next;
+    struct uvzk__link *link = session->directories->to_delete.next;
     size_t count = 0;
 
     if (!uvzk__tuned(session, UVZK__TUNE_DELETE_BATCH) ||
         to_delete_at(link)->limits.delete_alone) {
         return 1;
     }
-    while (link != &uvzk__directories(session)->to_delete && count < DELETES_PER_BATCH &&
+    while (link != &session->directories->to_delete && count < DELETES_PER_BATCH &&
            !to_delete_at(link)->limits.delete_alone) {
         count++;
         link = link->next;
@@ -236,14 +236,14 @@ static void delete_replied(struct uvzk__contender *contender, int status)
     bool gone = status == 0 || status == UVZK_ENONODE;
 
     /* The session has ended meanwhile. */
-    if (uvzk__node_state(&contender->node) != UVZK__NODE_DELETING) {
+    if (contender->node.state != UVZK__NODE_DELETING) {
         return;
     }
     if (status == UVZK_ENOAUTH) {
         uvzk__undeletable_add(contender);
     }
     uvzk__node_delete_replied(&contender->node, status);
-    if (uvzk__contender_is_orphan(contender) && gone) {
+    if (contender->kind->orphan && gone) {
         uvzk__orphan_deleted(contender);
     }
     uvzk__contender_update(contender);
@@ -273,8 +273,8 @@ static bool shares_refusal(const struct delete_batch *batch, size_t index, size_
         failed < batch->op_count ? batch->contenders[failed] : NULL;
 
     return culprit != NULL && batch->ops[failed].kind == UVZK__OP_DELETE &&
-           !uvzk__contender_has_ended(culprit) && !uvzk__contender_has_ended(one) &&
-           culprit->queue == one->queue;
+           culprit->state != UVZK__CONTENDER_ENDED &&
+           one->state != UVZK__CONTENDER_ENDED && culprit->queue == one->queue;
 }
 
 /* The result of one op of a request that the server refused. failed: index of the op that
@@ -287,10 +287,11 @@ static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
 
     if (batch->ops[index].kind == UVZK__OP_CHECK) {
         /* The node of a holder, or of the next one, does not exist. */
-        if (culprit && status == UVZK_ENONODE && !uvzk__contender_has_ended(contender)) {
+        if (culprit && status == UVZK_ENONODE &&
+            contender->state != UVZK__CONTENDER_ENDED) {
             uvzk__contender_missing(contender);
         } else if (status == UVZK_ENOAUTH && (culprit || failed >= batch->op_count) &&
-                   !uvzk__contender_has_ended(contender)) {
+                   contender->state != UVZK__CONTENDER_ENDED) {
             contender->limits.unchecked = true;
             contender->queue->unreadable = true;
         }
@@ -310,7 +311,7 @@ static void op_refused(struct delete_batch *batch, size_t index, size_t failed,
  * of a node before it checks it again. */
 static void check_passed(struct uvzk__contender *contender, uint64_t stamp)
 {
-    if (!uvzk__contender_has_ended(contender)) {
+    if (contender->state != UVZK__CONTENDER_ENDED) {
         if (!uvzk__is_behind_deletes(contender)) {
             uvzk__stood_first(contender);
             uvzk__contender_checked(contender);
@@ -362,8 +363,8 @@ static bool send_one(struct uvzk__session *session)
         return false;
     }
     while (deletes < count &&
-           has_room(batch, to_delete_at(uvzk__directories(session)->to_delete.next))) {
-        add_delete(batch, to_delete_at(uvzk__directories(session)->to_delete.next));
+           has_room(batch, to_delete_at(session->directories->to_delete.next))) {
+        add_delete(batch, to_delete_at(session->directories->to_delete.next));
         deletes++;
     }
     /* To a lone delete the server answers what it has found itself. To a multi it answers
@@ -380,7 +381,7 @@ static bool send_one(struct uvzk__session *session)
     batch->rpc.divisible = deletes > 1;
     move_and_count(batch, UVZK__DELETE_BATCH_UNDER_WAY);
     uvzk__submit(session, &batch->rpc);
-    batch->stamp = uvzk__stamp(session);
+    batch->stamp = session->submissions.stamp;
     return true;
 }
 
@@ -393,7 +394,7 @@ static void try_again(struct uvzk__timer *timer)
  * there, so its delete is worth postponing. */
 static bool blocks_early_readers(const struct uvzk__contender *deleting)
 {
-    return uvzk__early_grants(deleting->queue) > 0 &&
+    return deleting->queue->counts.early_grants > 0 &&
            deleting->queue->counts.writers_held == 0;
 }
 
@@ -402,10 +403,10 @@ static bool blocks_early_readers(const struct uvzk__contender *deleting)
  * again: they go to the front of to_delete, in their old order. */
 static void delete_batch_postpone(struct uvzk__session *session)
 {
-    struct uvzk__directories *directories = uvzk__directories(session);
+    struct uvzk__directories *directories = session->directories;
     bool puts_off = uvzk__tuned(session, UVZK__TUNE_READERS) &&
                     directories->readers_granted_early > 0 && uvzk__may_send(session) &&
-                    uvzk__has_notifications(session);
+                    !uvzk__list_empty(&session->notifications);
     struct uvzk__link due, *link, *next;
 
     uvzk__list_move(&directories->delete_later, &due);
@@ -426,18 +427,18 @@ static void delete_batch_postpone(struct uvzk__session *session)
 
 bool uvzk__delete_batches_due(const struct uvzk__session *session)
 {
-    return !uvzk__list_empty(&uvzk__directories(session)->delete_later);
+    return !uvzk__list_empty(&session->directories->delete_later);
 }
 
 void uvzk__delete_batches_send(struct uvzk__session *session)
 {
     delete_batch_postpone(session);
-    while (!uvzk__list_empty(&uvzk__directories(session)->to_delete) &&
+    while (!uvzk__list_empty(&session->directories->to_delete) &&
            uvzk__may_send(session) &&
-           uvzk__directories(session)->delete_batches_in_flight < DELETE_BATCHES_MAX) {
+           session->directories->delete_batches_in_flight < DELETE_BATCHES_MAX) {
         if (!send_one(session)) {
-            uvzk__directories(session)->delete_retry.due = try_again;
-            uvzk__timer_set(session, &uvzk__directories(session)->delete_retry,
+            session->directories->delete_retry.due = try_again;
+            uvzk__timer_set(session, &session->directories->delete_retry,
                             uvzk__now(session) + RETRY_MS);
             return;
         }

@@ -45,11 +45,11 @@ static bool waits_for_holders(const struct uvzk__contender *contender)
 {
     const struct uvzk__queue *queue = contender->queue;
 
-    if (uvzk__contender_has_writers_place(contender)) {
+    if (contender->kind->has_writers_place) {
         return false;
     }
-    return uvzk__contender_is_shared(contender) ? queue->counts.writers_held > 0
-                                                : !uvzk__ring_empty(&queue->holders);
+    return contender->kind->shared ? queue->counts.writers_held > 0
+                                   : !uvzk__ring_empty(&queue->holders);
 }
 
 /* A downgraded reader has the place of its writer, sequence number and czxid. So its
@@ -60,7 +60,7 @@ static bool deleting_before(struct uvzk__link *link, const void *place)
     int order =
         uvzk__place_compare(uvzk__contender_at(link)->node.place, contender->node.place);
 
-    return order < 0 || (order == 0 && uvzk__contender_has_writers_place(contender));
+    return order < 0 || (order == 0 && contender->kind->has_writers_place);
 }
 
 /* The last node that is being deleted before the contender, or NULL. */
@@ -92,9 +92,8 @@ struct remains {
  * gone already. */
 static bool keeps_others_out(const struct uvzk__contender *left)
 {
-    return left->has_held && uvzk__is_checked_by_deletes(left) &&
-           !uvzk__contender_is_shared(left) && !uvzk__node_is_in_flight(&left->node) &&
-           !uvzk__node_delete_is_unknown(&left->node);
+    return left->has_held && uvzk__is_checked_by_deletes(left) && !left->kind->shared &&
+           !left->node.in_flight && !left->node.delete_unknown;
 }
 
 /* The search starts at the nearest node and goes backwards. The contender that released
@@ -111,7 +110,7 @@ static struct remains pending_deletes_before(const struct uvzk__contender *conte
     for (const struct uvzk__contender *left = last_deleting_before(contender);
          left != NULL && !pending_deletes.held_writer;
          left = uvzk__prev_in(deleting, left)) {
-        if (!uvzk__contender_is_shared(left) || !uvzk__contender_is_shared(contender)) {
+        if (!left->kind->shared || !contender->kind->shared) {
             pending_deletes.any = true;
             pending_deletes.held_writer = keeps_others_out(left);
         }
@@ -141,7 +140,7 @@ static struct uvzk__contender *front_of(struct uvzk__queue *queue)
 
 static bool is_unblocked(const struct uvzk__contender *next)
 {
-    return next != NULL && uvzk__node_state(&next->node) == UVZK__NODE_STANDING &&
+    return next != NULL && next->node.state == UVZK__NODE_STANDING &&
            next->predecessors_known && uvzk__blocker(next->queue, next) == NULL;
 }
 
@@ -175,11 +174,11 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
                                     struct uvzk__contender *front,
                                     struct remains pending_deletes)
 {
-    if (uvzk__contender_has_writers_place(front) && queue->counts.writers_held > 0) {
+    if (front->kind->has_writers_place && queue->counts.writers_held > 0) {
         return GRANT_NOW; /* created under the writer's hold, which still lasts */
     }
     if (pending_deletes.held_writer &&
-        uvzk__early_grants(queue) < UVZK__EARLY_GRANTS_MAX) {
+        queue->counts.early_grants < UVZK__EARLY_GRANTS_MAX) {
         return GRANT_EARLY; /* the delete of the writer's node checks the front's node */
     }
     if (pending_deletes.any) {
@@ -193,9 +192,8 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
     }
     /* Readers that become first together share one proof request, so a proof is cheaper
      * for them than one own watch each. */
-    return uvzk__contender_is_shared(front) || !uvzk__own_watch_is_allowed(front)
-               ? NEED_PROOF
-               : NEED_OWN_WATCH;
+    return front->kind->shared || !uvzk__own_watch_is_allowed(front) ? NEED_PROOF
+                                                                     : NEED_OWN_WATCH;
 }
 
 /* One proof request names all readers up to the next writer, local or foreign. A reader
@@ -205,19 +203,19 @@ static enum grant_check check_grant(struct uvzk__queue *queue,
 static void request_proof(struct uvzk__queue *queue, struct uvzk__contender *front)
 {
     struct uvzk__contender *member = uvzk__next_in(&queue->waiters, front);
-    bool is_first = uvzk__contender_is_shared(front) &&
-                    !uvzk__prover_is_requested(&front->proof_subject);
+    bool is_first =
+        front->kind->shared && !uvzk__prover_is_requested(&front->proof_subject);
 
     if (!uvzk__contender_request_proof(front) || !is_first) {
         return;
     }
     int32_t end = uvzk__foreign_nodes_first_writer(queue);
     for (; member != NULL; member = uvzk__next_in(&queue->waiters, member)) {
-        if (!uvzk__contender_is_shared(member) || !member->predecessors_known ||
+        if (!member->kind->shared || !member->predecessors_known ||
             member->node.place.sequence >= end) {
             return;
         }
-        if (uvzk__node_state(&member->node) == UVZK__NODE_STANDING &&
+        if (member->node.state == UVZK__NODE_STANDING &&
             !uvzk__prover_is_requested(&member->proof_subject)) {
             uvzk__prover_request(uvzk__session_of(member), &member->proof_subject);
         }
@@ -232,11 +230,11 @@ static void in_order_grant(struct uvzk__contender *front, bool early)
     if (front->kind->admits) {
         front->queue->held_stamp = front->unblocked_stamp != 0
                                        ? front->unblocked_stamp
-                                       : uvzk__stamp(uvzk__session_of(front));
+                                       : uvzk__session_of(front)->submissions.stamp;
     }
     front->has_held = true;
     if (early) {
-        uvzk__checked_by(front, uvzk__stamp(uvzk__session_of(front)));
+        uvzk__checked_by(front, uvzk__session_of(front)->submissions.stamp);
     } else {
         uvzk__stood_first(front);
     }
@@ -277,8 +275,7 @@ static bool downgrade_pending(struct uvzk__queue *queue)
 {
     const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
 
-    while (each != NULL && !(uvzk__contender_has_writers_place(each) &&
-                             uvzk__node_is_wanted(&each->node))) {
+    while (each != NULL && !(each->kind->has_writers_place && each->node.wanted)) {
         each = uvzk__next_in(&queue->unplaced, each);
     }
     return each != NULL;
@@ -304,7 +301,7 @@ static bool is_preparing(const struct uvzk__queue *queue,
                          const struct uvzk__contender *front)
 {
     const struct uvzk__foreign_node *other =
-        uvzk__is_stale(queue) ? second_of(queue, front) : NULL;
+        queue->freshness.state == UVZK__LISTING_STALE ? second_of(queue, front) : NULL;
     int32_t gone = uvzk__queue_optional(queue)->predecessor.sequence;
 
     return other != NULL && other->sequence < gone &&
@@ -329,8 +326,8 @@ static const struct uvzk__foreign_node *node_to_watch(const struct uvzk__queue *
 static bool wants_own_watch(const struct uvzk__queue *queue,
                             const struct uvzk__contender *front)
 {
-    bool alone =
-        uvzk__foreign_nodes_single_blocker(queue, front) && !uvzk__is_stale(queue);
+    bool alone = uvzk__foreign_nodes_single_blocker(queue, front) &&
+                 queue->freshness.state != UVZK__LISTING_STALE;
 
     return !uvzk__is_mirrored(queue) && (alone || is_preparing(queue, front));
 }
@@ -345,7 +342,7 @@ static bool grant_front(struct uvzk__queue *queue)
     struct uvzk__contender *front = front_of(queue);
 
     if (front == NULL || !front->predecessors_known ||
-        uvzk__node_state(&front->node) != UVZK__NODE_STANDING) {
+        front->node.state != UVZK__NODE_STANDING) {
         return false;
     }
     if (uvzk__other_kinds(queue) != NULL && !uvzk__other_kinds_let(front)) {
@@ -358,7 +355,7 @@ static bool grant_front(struct uvzk__queue *queue)
         }
     } else if (!uvzk__may_be_granted(queue->session)) {
         request_proof(queue, front);
-    } else if (!queue->kind->has_readers || uvzk__contender_is_shared(front) ||
+    } else if (!queue->kind->has_readers || front->kind->shared ||
                !downgrade_pending(queue)) {
         return grant_if_allowed(queue, front);
     }
@@ -389,7 +386,8 @@ static bool wants_listing(struct uvzk__queue *queue)
         return true;
     }
     if (next != NULL && uvzk__blocker(queue, next) != NULL &&
-        (uvzk__is_stale(queue) || uvzk__mirror_needs_listing(queue))) {
+        (queue->freshness.state == UVZK__LISTING_STALE ||
+         uvzk__mirror_needs_listing(queue))) {
         return true;
     }
     return news && (queue->counts.positions_wanted > 0 ||
@@ -402,7 +400,7 @@ static bool wants_listing(struct uvzk__queue *queue)
 static void drop_other_watch(struct uvzk__queue *queue,
                              const struct uvzk__foreign_node *needed)
 {
-    const char *watched = uvzk__watched_path(queue);
+    const char *watched = uvzk__queue_optional(queue)->predecessor.path;
 
     if (watched == NULL) {
         return;
@@ -420,7 +418,7 @@ static void drop_other_watch(struct uvzk__queue *queue,
 static void in_order_watch(struct uvzk__queue *queue,
                            const struct uvzk__foreign_node *needed)
 {
-    if (needed != NULL && uvzk__watched_path(queue) == NULL) {
+    if (needed != NULL && uvzk__queue_optional(queue)->predecessor.path == NULL) {
         uvzk__predecessor_watch(queue, needed);
     }
 }
@@ -463,16 +461,15 @@ static void end_try_once(struct uvzk__queue *queue)
     bool anyone = !uvzk__ring_empty(&queue->holders),
          writer = queue->counts.writers_held > 0;
 
-    while (
-        next != NULL &&
-        uvzk__directories(queue->session)->contender_user->any_try_once(queue->session)) {
+    while (next != NULL &&
+           queue->session->directories->contender_user->any_try_once(queue->session)) {
         struct uvzk__contender *member = next;
-        bool waits = uvzk__contender_has_writers_place(member) ? false
-                     : uvzk__contender_is_shared(member)       ? writer
-                                                               : anyone;
+        bool waits = member->kind->has_writers_place ? false
+                     : member->kind->shared          ? writer
+                                                     : anyone;
         next = uvzk__next_in(&queue->waiters, member);
         anyone = true;
-        writer = writer || !uvzk__contender_is_shared(member);
+        writer = writer || !member->kind->shared;
         if (waits ||
             (member->predecessors_known && uvzk__blocker(queue, member) != NULL)) {
             uvzk__user_of(member)->has_to_wait(member);
@@ -486,7 +483,8 @@ static bool is_quiet(const struct uvzk__queue *queue)
 {
     return uvzk__ring_empty(&queue->waiters) && uvzk__ring_empty(&queue->unplaced) &&
            queue->counts.positions_wanted == 0 && !queue->wants_children_watch &&
-           !uvzk__other_kinds_due(queue) && uvzk__watched_path(queue) == NULL;
+           !uvzk__other_kinds_due(queue) &&
+           uvzk__queue_optional(queue)->predecessor.path == NULL;
 }
 
 void uvzk__settle_in_order(struct uvzk__queue *queue)

@@ -29,7 +29,7 @@
 static bool is_read_once(const struct uvzk__queue *queue)
 {
     return queue->kind->kinds_elsewhere == UVZK__KINDS_ABOVE &&
-           !uvzk__refuses_mixed_kinds(queue->session);
+           !queue->session->refuses_mixed_kinds;
 }
 
 /* All is known of the places. */
@@ -247,7 +247,7 @@ static void reading_begin(struct uvzk__other_kinds *other_kinds)
         if (place->path != NULL) {
             place_send(place, UVZK__RPC_CHILDREN, place_listed);
             if (i == 0) {
-                other_kinds->asked_stamp = uvzk__stamp(other_kinds->session);
+                other_kinds->asked_stamp = other_kinds->session->submissions.stamp;
             }
         }
     }
@@ -285,7 +285,7 @@ void uvzk__other_kinds_read(struct uvzk__queue *queue, uint64_t created)
     struct uvzk__other_kinds *other_kinds = uvzk__other_kinds(queue);
     bool due = other_kinds != NULL && is_due(other_kinds);
 
-    created = due ? uvzk__stamp(queue->session) : created;
+    created = due ? queue->session->submissions.stamp : created;
     if (created == 0 ||
         (other_kinds != NULL &&
          (other_kinds->outstanding > 0 || counts_for(other_kinds, created))) ||
@@ -312,13 +312,13 @@ static enum uvzk__kinds_check in_doubt(struct uvzk__other_kinds *other_kinds)
 {
     uint64_t now = uvzk__now(other_kinds->session);
 
-    if (!uvzk__refuses_mixed_kinds(other_kinds->session)) {
+    if (!other_kinds->session->refuses_mixed_kinds) {
         return UVZK__KINDS_ALONE;
     }
     if (other_kinds->doubt_ms == 0) {
         other_kinds->doubt_ms = now;
     } else if (now - other_kinds->doubt_ms >=
-               uvzk__session_timeout(other_kinds->session)) {
+               other_kinds->session->connection.timeout_ms) {
         return UVZK__KINDS_MIXED;
     }
     other_kinds->read_stamp = 0; /* read again, after a pause */
@@ -343,7 +343,7 @@ static enum uvzk__kinds_check check_kinds(struct uvzk__queue *queue, uint64_t cr
     if (other_kinds == NULL || !counts_for(other_kinds, created)) {
         return needs_none(queue) ? UVZK__KINDS_ALONE : UVZK__KINDS_NOT_KNOWN;
     }
-    if (other_kinds->unreadable && uvzk__refuses_mixed_kinds(queue->session)) {
+    if (other_kinds->unreadable && queue->session->refuses_mixed_kinds) {
         return UVZK__KINDS_UNREADABLE;
     }
     if (came_first(other_kinds, czxid)) {
@@ -377,8 +377,7 @@ static enum uvzk__kinds_check check_waiter(const struct uvzk__contender *contend
     if (contender->kind->has_writers_place || contender->kind->admits) {
         return UVZK__KINDS_ALONE;
     }
-    if (!contender->predecessors_known ||
-        uvzk__node_state(&contender->node) != UVZK__NODE_STANDING) {
+    if (!contender->predecessors_known || contender->node.state != UVZK__NODE_STANDING) {
         return UVZK__KINDS_NOT_KNOWN;
     }
     if (listed->first.kind != UVZK__NAMES_OTHER &&
@@ -393,13 +392,13 @@ static enum uvzk__kinds_check check_waiter(const struct uvzk__contender *contend
 int uvzk__other_kinds_met(struct uvzk__queue *queue, enum uvzk__kinds_check found)
 {
     struct uvzk__other_kinds *other_kinds = uvzk__other_kinds(queue);
-    bool refuses = uvzk__refuses_mixed_kinds(queue->session);
+    bool refuses = queue->session->refuses_mixed_kinds;
 
     if (found == UVZK__KINDS_UNREADABLE) {
         return UVZK_ENOAUTH;
     }
     if (refuses || !other_kinds->told) {
-        uvzk__directories(queue->session)->mixed_kinds++;
+        queue->session->directories->mixed_kinds++;
     }
     if (refuses) {
         uvzk__other_kinds_log(other_kinds, UVZK_LOG_INFO,
@@ -417,7 +416,7 @@ bool uvzk__other_kinds_let(const struct uvzk__contender *contender)
 
     return found == UVZK__KINDS_ALONE ||
            (found == UVZK__KINDS_MIXED &&
-            !uvzk__refuses_mixed_kinds(contender->queue->session));
+            !contender->queue->session->refuses_mixed_kinds);
 }
 
 /* The first waiter that may have to end. Without news only the first waiter of all is

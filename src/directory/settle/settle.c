@@ -26,7 +26,7 @@ static void free_directory(struct uvzk__queue *queue)
     uvzk__queue_end_backoff(queue);
     uvzk__unsearchable_no_more(queue);
     uvzk__list_remove(&queue->in_to_settle);
-    uvzk__catalogue_remove(&uvzk__directories(session)->catalogue, queue);
+    uvzk__catalogue_remove(&session->directories->catalogue, queue);
     if (queue->kind->freed != NULL) {
         queue->kind->freed(queue);
     }
@@ -62,7 +62,7 @@ static void session_ended(struct uvzk__queue *queue)
 
 void uvzk__directories_watches_lost(struct uvzk__session *session)
 {
-    const struct uvzk__catalogue *catalogue = &uvzk__directories(session)->catalogue;
+    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
 
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
@@ -72,10 +72,10 @@ void uvzk__directories_watches_lost(struct uvzk__session *session)
 
 void uvzk__directories_session_ended(struct uvzk__session *session)
 {
-    const struct uvzk__catalogue *catalogue = &uvzk__directories(session)->catalogue;
+    const struct uvzk__catalogue *catalogue = &session->directories->catalogue;
 
     /* The next session gets its own prefix, so it recognizes only its own znodes. */
-    uvzk__directories(session)->uuid_prefix[0] = '\0';
+    session->directories->uuid_prefix[0] = '\0';
     for (struct uvzk__queue *queue = uvzk__catalogue_first(catalogue); queue != NULL;
          queue = uvzk__catalogue_next(catalogue, queue)) {
         session_ended(queue);
@@ -84,7 +84,7 @@ void uvzk__directories_session_ended(struct uvzk__session *session)
 
 void uvzk__directories_free(struct uvzk__session *session)
 {
-    struct uvzk__catalogue *catalogue = &uvzk__directories(session)->catalogue;
+    struct uvzk__catalogue *catalogue = &session->directories->catalogue;
     struct uvzk__queue *queue;
 
     while ((queue = uvzk__catalogue_first(catalogue)) != NULL) {
@@ -92,7 +92,7 @@ void uvzk__directories_free(struct uvzk__session *session)
         free_directory(queue);
     }
     uvzk__catalogue_free(catalogue);
-    uvzk__expected_sequences_free(&uvzk__directories(session)->expected_sequences);
+    uvzk__expected_sequences_free(&session->directories->expected_sequences);
 }
 
 static void settle_directory(struct uvzk__queue *queue)
@@ -123,9 +123,9 @@ void uvzk__directory_lock_closed(struct uvzk__session *session,
                                  const struct uvzk__directory_kind *kind,
                                  const char *path)
 {
-    for (uint32_t i = 0; i < uvzk__session_count(session); i++) {
+    for (uint32_t i = 0; i < session->client->count; i++) {
         struct uvzk__queue *queue =
-            uvzk__queue_find(uvzk__session_at(session, i), kind, path);
+            uvzk__queue_find(session->client->sessions[i], kind, path);
         if (queue != NULL) {
             uvzk__watermark_end(queue);
             uvzk__queue_settle_later(queue);
@@ -140,7 +140,7 @@ void uvzk__directory_lock_closed(struct uvzk__session *session,
  * later. */
 void uvzk__directories_settle(struct uvzk__session *session)
 {
-    struct uvzk__directories *directories = uvzk__directories(session);
+    struct uvzk__directories *directories = session->directories;
     struct uvzk__link changed, *link;
 
     directories->settle_count++;

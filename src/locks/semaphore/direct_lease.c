@@ -30,7 +30,7 @@ static bool none_of_ours_waits(const struct uvzk__queue *leases)
     return directory->requests.tickets == 0 && directory->ticket.holder == NULL &&
            uvzk__first_sharer(leases) == NULL &&
            uvzk__list_empty(&directory->requests.with_leases) &&
-           (locks == NULL || uvzk__contenders_in(locks) == 0);
+           (locks == NULL || locks->counts.contenders == 0);
 }
 
 /* Other creates of the directory may be under way or wait, and the lease must not overtake
@@ -39,9 +39,9 @@ static bool may_send(const struct uvzk__lease_request *request)
 {
     struct uvzk__queue *leases = request->leases;
 
-    return uvzk__may_send(uvzk__queue_session(leases)) &&
-           !uvzk__queue_is_backing_off(leases) && !uvzk__creates_wait(leases) &&
-           uvzk__create_order_allows(leases) && none_of_ours_waits(leases) &&
+    return uvzk__may_send(leases->session) && !uvzk__queue_is_backing_off(leases) &&
+           !uvzk__creates_wait(leases) && uvzk__create_order_allows(leases) &&
+           none_of_ours_waits(leases) &&
            uvzk__leases_out(leases) < request->max(request->claim);
 }
 
@@ -122,12 +122,11 @@ static void send_create(struct uvzk__lease_request *request,
  * counted yet. */
 static uint64_t counted_at(const struct uvzk__contender *lease)
 {
-    uint64_t listed = uvzk__view_stamp(uvzk__contender_queue(lease));
+    uint64_t listed = lease->queue->freshness.view_stamp;
 
-    return uvzk__contender_knows_predecessors(lease) && listed < uvzk__create_stamp(lease)
-               ? uvzk__create_stamp(lease)
-           : listed > uvzk__create_stamp(lease) ? listed
-                                                : 0;
+    return lease->predecessors_known && listed < lease->create_stamp ? lease->create_stamp
+           : listed > lease->create_stamp                            ? listed
+                                                                     : 0;
 }
 
 bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *request)
@@ -143,9 +142,9 @@ bool uvzk__direct_lease_is_counted(const struct uvzk__lease_request *request)
 static bool others_seen(const struct uvzk__contender *lease)
 {
     const struct uvzk__locks_listing *listing =
-        &uvzk__leases(uvzk__contender_queue(lease))->locks_listing;
+        &uvzk__leases(lease->queue)->locks_listing;
 
-    return !listing->pending && listing->stamp > uvzk__create_stamp(lease) &&
+    return !listing->pending && listing->stamp > lease->create_stamp &&
            listing->empty_stamp < listing->stamp;
 }
 
@@ -155,9 +154,8 @@ static bool others_seen(const struct uvzk__contender *lease)
 static void direct_lease_decide(struct uvzk__lease_request *request,
                                 const struct uvzk__contender *lease)
 {
-    uvzk__lease_request_create_leases(request, uvzk__contender_place(lease).czxid);
-    if (!uvzk__is_of_this_connection(request->claim->session,
-                                     uvzk__create_stamp(lease)) ||
+    uvzk__lease_request_create_leases(request, lease->node.place.czxid);
+    if (!uvzk__is_of_this_connection(request->claim->session, lease->create_stamp) ||
         others_seen(lease)) {
         uvzk__leases_withdraw(request);
     }
@@ -174,7 +172,7 @@ void uvzk__direct_lease_settle(struct uvzk__queue *leases)
     if (uvzk__lease_request_complete(request)) {
         direct_lease_decide(request, lease);
     } else if (uvzk__lease_request_begun(request) ||
-               uvzk__contender_node_state(lease) == UVZK__NODE_PARENTS ||
+               lease->node.state == UVZK__NODE_PARENTS ||
                uvzk__contender_is_in_batch(lease)) {
         return; /* the create, or that of its directory, is under way */
     } else if (request->state == UVZK__LEASE_REQUEST_DIRECT) {
@@ -196,18 +194,17 @@ static const struct uvzk__contender *lease_sent(const struct uvzk__queue *leases
         return NULL;
     }
     const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
-    bool in_pipeline = uvzk__tuned(uvzk__queue_session(leases), UVZK__TUNE_PIPELINE) &&
-                       uvzk__contender_is_in_flight(lease);
-    return in_pipeline || uvzk__contender_has_place(lease) ? lease : NULL;
+    bool in_pipeline =
+        uvzk__tuned(leases->session, UVZK__TUNE_PIPELINE) && lease->node.in_flight;
+    return in_pipeline || uvzk__node_has_place(&lease->node) ? lease : NULL;
 }
 
 /* Returns true if the lease's sequence number has counted the leases or, while the reply
  * to the create is awaited, probably will. */
 static bool counts_by_number(const struct uvzk__contender *lease)
 {
-    return uvzk__contender_knows_predecessors(lease) ||
-           (!uvzk__contender_has_place(lease) &&
-            uvzk__watermark_expects_next(uvzk__contender_queue(lease)));
+    return lease->predecessors_known || (!uvzk__node_has_place(&lease->node) &&
+                                         uvzk__watermark_expects_next(lease->queue));
 }
 
 bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases)
@@ -215,7 +212,7 @@ bool uvzk__direct_lease_wants_listing(const struct uvzk__queue *leases)
     const struct uvzk__contender *lease = lease_sent(leases);
 
     return lease != NULL && !counts_by_number(lease) &&
-           uvzk__view_stamp(leases) < uvzk__create_stamp(lease);
+           leases->freshness.view_stamp < lease->create_stamp;
 }
 
 /* A lease that its sequence number has counted waited for no other node. So it is enough
@@ -229,8 +226,8 @@ static void mark_seen(const struct uvzk__queue *leases)
         return;
     }
     struct uvzk__contender *lease = uvzk__first_lease(request->claim);
-    if (counted_at(lease) == uvzk__create_stamp(lease)) {
-        uvzk__last_seen_set(lease, uvzk__create_stamp(lease));
+    if (counted_at(lease) == lease->create_stamp) {
+        uvzk__last_seen_set(lease, lease->create_stamp);
     }
 }
 
@@ -242,7 +239,7 @@ static void locks_replied(struct uvzk__rpc *rpc, const struct uvzk__reply *reply
      * gets a ticket, whose create has the directory created. */
     bool empty = reply->status == 0 && reply->name_count == 0;
 
-    uvzk__inflight_done(uvzk__queue_session(leases), rpc, reply->status, false);
+    uvzk__inflight_done(leases->session, rpc, reply->status, false);
     listing->pending = false;
     if (uvzk__is_transient(reply->status)) {
         listing->stamp = 0;
@@ -260,24 +257,23 @@ void uvzk__direct_lease_list_locks(struct uvzk__queue *leases)
     struct uvzk__locks_listing *listing = &uvzk__leases(leases)->locks_listing;
     const struct uvzk__contender *lease = lease_sent(leases);
 
-    if (lease == NULL || listing->pending ||
-        !uvzk__may_send(uvzk__queue_session(leases))) {
+    if (lease == NULL || listing->pending || !uvzk__may_send(leases->session)) {
         return;
     }
     uint64_t counts = counted_at(lease);
     if (counts == 0) {
-        counts = counts_by_number(lease) ? uvzk__create_stamp(lease)
-                                         : uvzk__listing_stamp(leases);
+        counts = counts_by_number(lease) ? lease->create_stamp
+                                         : leases->freshness.listing_stamp;
     }
-    if (counts < uvzk__create_stamp(lease) || listing->stamp > counts) {
+    if (counts < lease->create_stamp || listing->stamp > counts) {
         return; /* the counting listing is not sent yet, or `locks` was listed since */
     }
     struct uvzk__rpc *rpc =
-        uvzk__inflight_new(uvzk__queue_session(leases), leases, UVZK__RPC_CHILDREN,
+        uvzk__inflight_new(leases->session, leases, UVZK__RPC_CHILDREN,
                            uvzk__leases(leases)->locks_path->text, locks_replied);
     if (rpc != NULL) {
-        uvzk__submit(uvzk__queue_session(leases), rpc);
-        listing->stamp = uvzk__stamp(uvzk__queue_session(leases));
+        uvzk__submit(leases->session, rpc);
+        listing->stamp = leases->session->submissions.stamp;
         listing->pending = true;
     }
 }

@@ -42,7 +42,7 @@ struct uvzk__lease_batch {
  * multi with this ticket, so the ticket ends. */
 static void ticket_refused(struct uvzk__contender *ticket, int status)
 {
-    if (uvzk__contender_has_ended(ticket) || uvzk__is_transient(status)) {
+    if (ticket->state == UVZK__CONTENDER_ENDED || uvzk__is_transient(status)) {
         return;
     }
     if (status == UVZK_ENONODE) {
@@ -60,12 +60,12 @@ static void lease_batch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply 
     size_t count = rpc->op_count;
 
     uvzk__leases(queue)->batches.in_flight = NULL;
-    uvzk__answered(uvzk__queue_session(queue), rpc, reply->status, true);
+    uvzk__answered(queue->session, rpc, reply->status, true);
     uvzk__queue_settle_later(queue);
     if (rpc->refused != 0) {
         uvzk__queue_back_off(queue);
     }
-    if (reply->status == 0 && !uvzk__contender_has_ended(batch->ticket)) {
+    if (reply->status == 0 && batch->ticket->state != UVZK__CONTENDER_ENDED) {
         uvzk__last_seen_set(batch->ticket, batch->stamp);
     } else if (reply->status != 0 && reply->failed_op == 0) {
         ticket_refused(batch->ticket, reply->status);
@@ -75,8 +75,7 @@ static void lease_batch_replied(struct uvzk__rpc *rpc, const struct uvzk__reply 
         /* The reply to a multi contains no czxid. The leases need none of their own,
          * because their fencing token is the ticket's. */
         uvzk__contender_create_op_answered(
-            lease, reply, i, count,
-            uvzk__lease_request_of(uvzk__contender_claim(lease))->fencing_token);
+            lease, reply, i, count, uvzk__lease_request_of(lease->claim)->fencing_token);
     }
     uvzk__contender_unref(batch->ticket);
     uvzk__free(batch);
@@ -93,9 +92,8 @@ static bool has_room(const struct uvzk__lease_batch *batch,
     struct uvzk__op op = batch->ops[batch->rpc.op_count - 1];
     op.data_length = uvzk__claim_data_length(request->claim);
     return batch->rpc.op_count + lacking <= 1 + LEASES_MAX &&
-           batch->size +
-                   lacking * uvzk__op_size(uvzk__queue_session(batch->queue), &op) <=
-               uvzk__batch_size_max(uvzk__queue_session(batch->queue));
+           batch->size + lacking * uvzk__op_size(batch->queue->session, &op) <=
+               uvzk__batch_size_max(batch->queue->session);
 }
 
 /* Returns a batch that has only the check of the ticket. NULL: out of memory, and the
@@ -115,8 +113,7 @@ static struct uvzk__lease_batch *new_batch(struct uvzk__queue *queue,
     uvzk__contender_check_op(batch->ticket, &batch->ops[0]);
     batch->rpc.ops = batch->ops;
     batch->rpc.op_count = 1;
-    batch->size =
-        UVZK__MULTI_SIZE + uvzk__op_size(uvzk__queue_session(queue), &batch->ops[0]);
+    batch->size = UVZK__MULTI_SIZE + uvzk__op_size(queue->session, &batch->ops[0]);
     uvzk__contender_ref(batch->ticket);
     return batch;
 }
@@ -143,11 +140,10 @@ static bool lease_batch_plan(struct uvzk__lease_batch **batch,
     }
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        if (uvzk__contender_node_state(lease) == UVZK__NODE_CREATING) {
+        if (lease->node.state == UVZK__NODE_CREATING) {
             size_t i = (*batch)->rpc.op_count++;
             uvzk__contender_create_op(lease, &(*batch)->ops[i], &(*batch)->acls[i]);
-            (*batch)->size +=
-                uvzk__op_size(uvzk__queue_session((*batch)->queue), &(*batch)->ops[i]);
+            (*batch)->size += uvzk__op_size((*batch)->queue->session, &(*batch)->ops[i]);
             (*batch)->leases[i] = lease;
         }
     }
@@ -157,11 +153,11 @@ static bool lease_batch_plan(struct uvzk__lease_batch **batch,
 
 static void lease_batch_submit(struct uvzk__lease_batch *batch)
 {
-    struct uvzk__session *session = uvzk__queue_session(batch->queue);
+    struct uvzk__session *session = batch->queue->session;
 
     uvzk__submit(session, &batch->rpc);
     uvzk__leases(batch->queue)->batches.in_flight = batch;
-    batch->stamp = uvzk__stamp(session);
+    batch->stamp = session->submissions.stamp;
 }
 
 static void send_batch(struct uvzk__lease_batch *batch)
@@ -184,8 +180,7 @@ void uvzk__lease_batch_check_ticket(struct uvzk__queue *queue,
     struct uvzk__lease_batch *batch;
 
     if (uvzk__leases(queue)->batches.in_flight == NULL &&
-        uvzk__may_send(uvzk__queue_session(queue)) &&
-        !uvzk__queue_is_backing_off(queue) &&
+        uvzk__may_send(queue->session) && !uvzk__queue_is_backing_off(queue) &&
         (batch = new_batch(queue, ticket)) != NULL) {
         lease_batch_submit(batch);
     }
@@ -203,25 +198,23 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
 {
     const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
     const struct uvzk__contender *own = request == holder ? NULL : request->ticket;
-    struct uvzk__queue *locks = uvzk__contender_queue(holder->ticket);
+    struct uvzk__queue *locks = holder->ticket->queue;
     const struct uvzk__contender *ticket = own == NULL
-                                               ? uvzk__first_in(uvzk__waiters(locks))
-                                               : uvzk__next_in(uvzk__waiters(locks), own);
+                                               ? uvzk__first_in(&locks->waiters)
+                                               : uvzk__next_in(&locks->waiters, own);
     struct uvzk__lease_request *sharer = uvzk__ticket_next_sharer(request);
 
     if (sharer != NULL) {
         return sharer;
     }
-    if (!uvzk__tuned(uvzk__queue_session(queue), UVZK__TUNE_LOCAL_HANDOVER) ||
-        ticket == NULL || uvzk__contender_admits_to(ticket) != queue ||
+    if (!uvzk__tuned(queue->session, UVZK__TUNE_LOCAL_HANDOVER) || ticket == NULL ||
+        uvzk__contender_admits_to(ticket) != queue ||
         uvzk__contender_is_given_up(ticket) ||
-        uvzk__contender_node_state(ticket) != UVZK__NODE_STANDING ||
-        !uvzk__contender_knows_predecessors(ticket) ||
+        ticket->node.state != UVZK__NODE_STANDING || !ticket->predecessors_known ||
         uvzk__blocker(locks, ticket) != NULL) {
         return NULL;
     }
-    struct uvzk__lease_request *next =
-        uvzk__lease_request_of(uvzk__contender_claim(ticket));
+    struct uvzk__lease_request *next = uvzk__lease_request_of(ticket->claim);
     return waiting != NULL && waiting->arrival < next->arrival ? NULL : next;
 }
 
@@ -229,7 +222,8 @@ next_to_serve(struct uvzk__queue *queue, struct uvzk__lease_request *request,
  * reported a change of the children. */
 static bool lease_batch_counted(const struct uvzk__queue *queue)
 {
-    return uvzk__ticket_others_counted(queue) && !uvzk__is_stale(queue);
+    return uvzk__ticket_others_counted(queue) &&
+           queue->freshness.state != UVZK__LISTING_STALE;
 }
 
 /* Returns true if the lease request lacks leases, and nothing is under way to get
@@ -283,7 +277,8 @@ bool uvzk__lease_batch_wants_listing(const struct uvzk__queue *queue)
  * certain. */
 static void wait_for_room(struct uvzk__queue *queue, struct uvzk__lease_request *request)
 {
-    uvzk__queue_want_children_watch(queue, uvzk__foreign_leases(queue) > 0);
+    uvzk__queue_want_children_watch(
+        queue, uvzk__queue_optional(queue)->foreign_nodes.leases > 0);
     if (lease_batch_counted(queue)) {
         uvzk__claim_end_try_once(request->claim);
     }
@@ -295,7 +290,7 @@ static bool may_hand_on(const struct uvzk__queue *queue,
                         const struct uvzk__lease_request *request, uint64_t out)
 {
     return uvzk__ticket_others_counted(queue) && out <= request->max(request->claim) &&
-           !uvzk__queue_is_unreadable(queue);
+           !queue->unreadable;
 }
 
 /* Gives the lease request the leases that it lacks: offered ones first, and new ones by
@@ -315,8 +310,8 @@ static bool give_leases(struct uvzk__lease_request *request,
     }
     uint32_t lacking = request->wanted - uvzk__lease_request_leases_out(request);
     if (*out + lacking > request->max(request->claim) ||
-        !uvzk__may_send(uvzk__queue_session(queue)) ||
-        uvzk__queue_is_backing_off(queue) || !lease_batch_plan(batch, request)) {
+        !uvzk__may_send(queue->session) || uvzk__queue_is_backing_off(queue) ||
+        !lease_batch_plan(batch, request)) {
         return false;
     }
     *out += lacking;

@@ -18,7 +18,7 @@ static struct uvzk__claim *offer_at(struct uvzk__link *link)
 
 static bool next_is_ours(const struct uvzk__queue *queue)
 {
-    return uvzk__next_is_ours(uvzk__queue_session(queue), &uvzk__exclusive,
+    return uvzk__next_is_ours(queue->session, &uvzk__exclusive,
                               uvzk__leases(queue)->locks_path->text);
 }
 
@@ -66,8 +66,7 @@ bool uvzk__leases_offer(struct uvzk__claim *claim)
     struct uvzk__queue *queue = request->leases;
 
     if (!uvzk__tuned(claim->session, UVZK__TUNE_LEASE_HANDOVER) ||
-        request->ticket != NULL || uvzk__queue_is_unreadable(queue) ||
-        claim->contender_count == 0 ||
+        request->ticket != NULL || queue->unreadable || claim->contender_count == 0 ||
         claim->contender_count != uvzk__lease_request_lease_count(request) ||
         !uvzk__lease_request_all_stand(request) ||
         (uvzk__leases(queue)->ticket.holder == NULL && !next_is_ours(queue))) {

@@ -205,7 +205,7 @@ void uvzk__lease_request_leave_direct(struct uvzk__lease_request *request)
     const struct uvzk__contender *lease = uvzk__first_lease(request->claim);
 
     /* If the lease had to be created alone, so has the ticket (uvzk__create_alone). */
-    request->create_alone = lease != NULL && uvzk__contender_is_created_alone(lease);
+    request->create_alone = lease != NULL && lease->limits.create_alone;
     request->direct = false;
     clear_direct(request);
     uvzk__lease_request_share_first(request);
@@ -300,7 +300,7 @@ void uvzk__lease_request_end(struct uvzk__lease_request *request)
  * more. */
 static struct uvzk__contender *lease_from(struct uvzk__contender *contender)
 {
-    while (contender != NULL && uvzk__contender_admits(contender)) {
+    while (contender != NULL && contender->kind->admits) {
         contender = uvzk__claim_next_contender(contender);
     }
     return contender;
@@ -333,18 +333,18 @@ static struct tally tally_of(const struct uvzk__lease_request *request)
 
     for (struct uvzk__contender *lease = uvzk__first_lease(request->claim); lease != NULL;
          lease = uvzk__next_lease(lease)) {
-        enum uvzk__node_state state = uvzk__contender_node_state(lease);
-        bool in_flight = uvzk__contender_is_in_flight(lease);
+        enum uvzk__node_state state = lease->node.state;
+        bool in_flight = lease->node.in_flight;
         bool stands = state == UVZK__NODE_STANDING && !uvzk__contender_is_given_up(lease);
         bool creating = state == UVZK__NODE_CREATING && !in_flight;
         tally.leases++;
-        tally.placed += uvzk__contender_has_place(lease);
+        tally.placed += uvzk__node_has_place(&lease->node);
         tally.untouched += creating || (state == UVZK__NODE_PARENTS && !in_flight);
         tally.standing += stands;
         tally.idle += stands && !in_flight;
         tally.creatable += creating && !uvzk__contender_is_given_up(lease);
-        tally.create_stamp = uvzk__create_stamp(lease) > tally.create_stamp
-                                 ? uvzk__create_stamp(lease)
+        tally.create_stamp = lease->create_stamp > tally.create_stamp
+                                 ? lease->create_stamp
                                  : tally.create_stamp;
     }
     return tally;

@@ -10,7 +10,8 @@
  * that hold. */
 static uint64_t leases_out(const struct uvzk__queue *leases)
 {
-    return uvzk__foreign_leases(leases) + uvzk__ring_length(uvzk__holders(leases));
+    return uvzk__queue_optional(leases)->foreign_nodes.leases +
+           uvzk__ring_length(&leases->holders);
 }
 
 /* The ticket holds `locks`. Either leases are being created, the directory is being
@@ -24,7 +25,7 @@ static void wait_for_leases(const struct uvzk__lease_request *request,
         reason->kind = UVZK_WAITS_FOR_PROOF;
     } else if (uvzk__lease_request_begun(request)) {
         reason->kind = UVZK_WAITS_FOR_ZNODE;
-    } else if (lease != NULL && uvzk__contender_node_state(lease) == UVZK__NODE_PARENTS) {
+    } else if (lease != NULL && lease->node.state == UVZK__NODE_PARENTS) {
         reason->kind = UVZK_WAITS_FOR_DIRECTORY;
     } else if (!uvzk__ticket_others_counted(request->leases)) {
         reason->kind = UVZK_WAITS_FOR_PLACE;

@@ -25,7 +25,7 @@
 
 struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *queue)
 {
-    return uvzk__queue_find(uvzk__queue_session(queue), &uvzk__exclusive,
+    return uvzk__queue_find(queue->session, &uvzk__exclusive,
                             uvzk__leases(queue)->locks_path->text);
 }
 
@@ -33,11 +33,12 @@ struct uvzk__queue *uvzk__leases_locks(const struct uvzk__queue *queue)
 
 uint64_t uvzk__leases_out(const struct uvzk__queue *queue)
 {
-    uint64_t count = uvzk__foreign_leases(queue) + uvzk__contenders_in(queue);
+    uint64_t count =
+        uvzk__queue_optional(queue)->foreign_nodes.leases + queue->counts.contenders;
 
-    for (const struct uvzk__contender *each = uvzk__first_in(uvzk__unplaced(queue));
-         each != NULL; each = uvzk__next_in(uvzk__unplaced(queue), each)) {
-        enum uvzk__node_needs needs = uvzk__contender_needs(each);
+    for (const struct uvzk__contender *each = uvzk__first_in(&queue->unplaced);
+         each != NULL; each = uvzk__next_in(&queue->unplaced, each)) {
+        enum uvzk__node_needs needs = uvzk__node_needs(&each->node);
         count -= needs == UVZK__NEEDS_CREATE || needs == UVZK__NEEDS_PARENTS;
     }
     return count;
@@ -49,7 +50,7 @@ uint64_t uvzk__leases_out(const struct uvzk__queue *queue)
 static bool can_count(const struct uvzk__lease_request *request)
 {
     return (request->direct ? uvzk__direct_lease_is_counted(request)
-                            : uvzk__view_stamp(request->leases) >
+                            : request->leases->freshness.view_stamp >
                                   uvzk__lease_request_create_stamp(request)) &&
            uvzk__lease_request_complete(request);
 }
@@ -201,7 +202,7 @@ static bool just_seen(const struct uvzk__lease_request *request)
 static bool may_grant_early(const struct uvzk__lease_request *request)
 {
     return request->handed_over &&
-           uvzk__early_grants(request->leases) + request->wanted <=
+           request->leases->counts.early_grants + request->wanted <=
                UVZK__EARLY_GRANTS_MAX;
 }
 
@@ -212,7 +213,7 @@ static bool early_check_pending(const struct uvzk__lease_request *request)
     const struct uvzk__queue *locks = uvzk__leases_locks(request->leases);
 
     return request->handed_over && request->wanted <= UVZK__EARLY_GRANTS_MAX &&
-           locks != NULL && !uvzk__ring_empty(uvzk__deleting(locks));
+           locks != NULL && !uvzk__ring_empty(&locks->deleting);
 }
 
 /* [P1] Returns true if no contender of another kind came before any of its leases.
@@ -337,9 +338,9 @@ static void detach_tickets(struct uvzk__queue *queue)
 {
     const struct uvzk__queue *locks = uvzk__leases_locks(queue);
 
-    for (struct uvzk__contender *each =
-             locks == NULL ? NULL : uvzk__first_in(uvzk__deleting(locks));
-         each != NULL; each = uvzk__next_in(uvzk__deleting(locks), each)) {
+    for (struct uvzk__contender *each = locks == NULL ? NULL
+                                                      : uvzk__first_in(&locks->deleting);
+         each != NULL; each = uvzk__next_in(&locks->deleting, each)) {
         if (uvzk__contender_admits_to(each) == queue) {
             uvzk__contender_admit_nowhere(each);
         }
@@ -360,7 +361,7 @@ static bool in_use(const struct uvzk__queue *queue)
 
 static void watches_lost(struct uvzk__queue *queue)
 {
-    if (uvzk__watched_path(queue) != NULL) {
+    if (uvzk__queue_optional(queue)->predecessor.path != NULL) {
         uvzk__freshness_set_stale(queue); /* a lease may have been deleted unnoticed */
     }
 }
@@ -381,13 +382,13 @@ static void leases_refused(struct uvzk__queue *queue, int status)
 static bool wants_listing(const struct uvzk__queue *queue)
 {
     const struct uvzk__lease_batches *batches = &uvzk__leases(queue)->batches;
-    bool pipeline = uvzk__tuned(uvzk__queue_session(queue), UVZK__TUNE_PIPELINE);
-    bool made = batches->stamp > uvzk__view_stamp(queue) &&
+    bool pipeline = uvzk__tuned(queue->session, UVZK__TUNE_PIPELINE);
+    bool made = batches->stamp > queue->freshness.view_stamp &&
                 (batches->in_flight == NULL || pipeline);
 
     return ((made || uvzk__direct_lease_wants_listing(queue)) &&
-            (uvzk__unsearchable_may(queue) || !uvzk__ring_empty(uvzk__waiters(queue)))) ||
-           uvzk__is_blocked_long(queue) || uvzk__lease_batch_wants_listing(queue);
+            (uvzk__unsearchable_may(queue) || !uvzk__ring_empty(&queue->waiters))) ||
+           queue->blocked_long || uvzk__lease_batch_wants_listing(queue);
 }
 
 /* The ticket holder has waited for room for a session timeout. Another client may have
@@ -397,7 +398,7 @@ static void check_ticket_of_blocked(struct uvzk__queue *queue)
 {
     const struct uvzk__lease_request *holder = uvzk__leases(queue)->ticket.holder;
 
-    if (uvzk__is_blocked_long(queue) && holder != NULL) {
+    if (queue->blocked_long && holder != NULL) {
         uvzk__lease_batch_check_ticket(queue, holder->ticket);
     }
 }
@@ -407,7 +408,7 @@ static void send_request(struct uvzk__queue *queue)
     if (!uvzk__queue_may_ask(queue)) {
         return;
     }
-    if (!uvzk__wants_children_watch(queue)) {
+    if (!queue->wants_children_watch) {
         uvzk__predecessor_unwatch(queue);
     }
     if (uvzk__queue_has_unplaced(queue, UVZK__NODE_PARENTS)) {

@@ -70,8 +70,8 @@ static uint64_t max_of(const struct uvzk__claim *claim)
  * leases.c, which reports to the claim itself. */
 static void semaphore_granted(struct uvzk__contender *contender)
 {
-    if (uvzk__contender_admits(contender)) {
-        uvzk__ticket_held(uvzk__lease_request_of(uvzk__contender_claim(contender)));
+    if (contender->kind->admits) {
+        uvzk__ticket_held(uvzk__lease_request_of(contender->claim));
     }
 }
 
@@ -79,10 +79,9 @@ static void semaphore_granted(struct uvzk__contender *contender)
  * before it was reported, takes back the grant of the whole claim. */
 static void semaphore_ungranted(struct uvzk__contender *contender)
 {
-    struct uvzk__lease_request *request =
-        uvzk__lease_request_of(uvzk__contender_claim(contender));
+    struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
 
-    if (uvzk__contender_admits(contender)) {
+    if (contender->kind->admits) {
         uvzk__ticket_lost(request);
     } else {
         uvzk__claim_ungrant(request->claim);
@@ -97,10 +96,9 @@ static void semaphore_ungranted(struct uvzk__contender *contender)
  * longer needs its ticket. */
 static void semaphore_ended(struct uvzk__contender *contender, int code)
 {
-    struct uvzk__lease_request *request =
-        uvzk__lease_request_of(uvzk__contender_claim(contender));
+    struct uvzk__lease_request *request = uvzk__lease_request_of(contender->claim);
 
-    if (uvzk__contender_admits(contender)) {
+    if (contender->kind->admits) {
         if (contender != request->ticket) {
             return; /* released already: the claim goes on as a ticket sharer */
         }

@@ -47,8 +47,8 @@ static struct uvzk__ticket_use use_of(const struct uvzk__lease_request *request)
 {
     const struct uvzk__lease_request *owner = owner_of(request);
 
-    return owner != NULL && owner->ticket_use.fencing_token ==
-                                uvzk__contender_place(owner->ticket).czxid
+    return owner != NULL &&
+                   owner->ticket_use.fencing_token == owner->ticket->node.place.czxid
                ? owner->ticket_use
                : (struct uvzk__ticket_use){0};
 }
@@ -59,7 +59,7 @@ int64_t uvzk__ticket_begin_use(struct uvzk__lease_request *request)
     struct uvzk__ticket_use *use = &owner->ticket_use;
 
     *use = use_of(owner);
-    use->fencing_token = uvzk__contender_place(owner->ticket).czxid;
+    use->fencing_token = owner->ticket->node.place.czxid;
     if (request->wanted > use->most_wanted) {
         use->most_wanted = request->wanted;
     }
@@ -86,16 +86,16 @@ void uvzk__ticket_lost(struct uvzk__lease_request *request)
 {
     if (ticket_holder_of(request->leases) == request) {
         uvzk__leases(request->leases)->ticket.holder = NULL;
-        uvzk__queue_want_children_watch(uvzk__contender_queue(request->ticket), false);
-        uvzk__queue_settle_later(uvzk__contender_queue(request->ticket));
+        uvzk__queue_want_children_watch(request->ticket->queue, false);
+        uvzk__queue_settle_later(request->ticket->queue);
     }
     uvzk__queue_settle_later(request->leases);
 }
 
 bool uvzk__ticket_others_counted(const struct uvzk__queue *leases)
 {
-    return uvzk__view_stamp(leases) >
-           uvzk__held_stamp(uvzk__contender_queue(ticket_holder_of(leases)->ticket));
+    return leases->freshness.view_stamp >
+           ticket_holder_of(leases)->ticket->queue->held_stamp;
 }
 
 /* ------------------------------------------------------------- whom it may serve */
@@ -143,22 +143,21 @@ bool uvzk__ticket_is_used_up(const struct uvzk__lease_request *request)
 static bool came_first(const struct uvzk__contender *ticket,
                        const struct uvzk__lease_request *sharer)
 {
-    const struct uvzk__queue *locks = uvzk__contender_queue(ticket);
-    const struct uvzk__contender *next = uvzk__contender_is_waiter(ticket)
-                                             ? uvzk__next_in(uvzk__waiters(locks), ticket)
-                                             : uvzk__first_in(uvzk__waiters(locks));
+    const struct uvzk__queue *locks = ticket->queue;
+    const struct uvzk__contender *next = ticket->list == UVZK__ON_WAITERS
+                                             ? uvzk__next_in(&locks->waiters, ticket)
+                                             : uvzk__first_in(&locks->waiters);
 
-    return next != NULL && (uvzk__contender_admits_to(next) != sharer->leases ||
-                            uvzk__contender_is_given_up(next) ||
-                            uvzk__lease_request_of(uvzk__contender_claim(next))->arrival <
-                                sharer->arrival);
+    return next != NULL &&
+           (uvzk__contender_admits_to(next) != sharer->leases ||
+            uvzk__contender_is_given_up(next) ||
+            uvzk__lease_request_of(next->claim)->arrival < sharer->arrival);
 }
 
 static bool limit_reached(const struct uvzk__queue *leases)
 {
     return use_of(ticket_holder_of(leases)).grants >= UVZK__TICKET_GRANTS ||
-           uvzk__now(uvzk__queue_session(leases)) -
-                   uvzk__leases(leases)->ticket.held_ms >=
+           uvzk__now(leases->session) - uvzk__leases(leases)->ticket.held_ms >=
                UVZK__TICKET_MS;
 }
 
@@ -175,8 +174,7 @@ bool uvzk__ticket_may_share(const struct uvzk__lease_request *sharer)
     }
     return !uvzk__ticket_is_used_up(sharer) && !came_first(ticket, sharer) &&
            (use_of(ticket_holder_of(leases)).grants == 0 ||
-            (!uvzk__has_foreign_contenders(uvzk__contender_queue(ticket)) &&
-             !limit_reached(leases)));
+            (!uvzk__has_foreign_contenders(ticket->queue) && !limit_reached(leases)));
 }
 
 struct uvzk__lease_request *
@@ -203,8 +201,8 @@ bool uvzk__ticket_place_is_lost(const struct uvzk__lease_request *request)
     if (ticket == NULL) {
         return uvzk__lease_request_is_sharer(request);
     }
-    return uvzk__contender_node_state(ticket) != UVZK__NODE_STANDING ||
-           uvzk__contender_place(ticket).czxid != request->fencing_token ||
+    return ticket->node.state != UVZK__NODE_STANDING ||
+           ticket->node.place.czxid != request->fencing_token ||
            uvzk__ticket_is_used_up(request) ||
            (uvzk__lease_request_is_sharer(request) && !uvzk__ticket_may_share(request));
 }
@@ -240,10 +238,9 @@ static void pass_ticket(struct uvzk__lease_request *from, struct uvzk__lease_req
     uvzk__lease_request_pass_ticket(from, to);
     if (ticket_holder_of(leases) == from) {
         uvzk__leases(leases)->ticket.holder = to;
-        uvzk__queue_want_children_watch(
-            uvzk__contender_queue(ticket),
-            !uvzk__has_foreign_contenders(uvzk__contender_queue(ticket)));
-        uvzk__queue_settle_later(uvzk__contender_queue(ticket));
+        uvzk__queue_want_children_watch(ticket->queue,
+                                        !uvzk__has_foreign_contenders(ticket->queue));
+        uvzk__queue_settle_later(ticket->queue);
     }
     /* As in uvzk__leases_take_offers. */
     if (to->handed_over) {
@@ -272,12 +269,12 @@ static struct uvzk__lease_request *next_in_turn(const struct uvzk__lease_request
     bool begun = uvzk__lease_request_begun(next);
     if (request == ticket_holder_of(request->leases)) {
         bool checked =
-            uvzk__early_grants(request->leases) + next->wanted <= UVZK__EARLY_GRANTS_MAX;
+            request->leases->counts.early_grants + next->wanted <= UVZK__EARLY_GRANTS_MAX;
         return uvzk__ticket_may_share(next) && (checked || begun) ? next : NULL;
     }
     return begun || shared_ticket_conflicts(next, use_of(request)) ||
                    came_first(request->ticket, next) ||
-                   uvzk__has_foreign_contenders(uvzk__contender_queue(request->ticket))
+                   uvzk__has_foreign_contenders(request->ticket->queue)
                ? NULL
                : next;
 }
@@ -397,7 +394,7 @@ void uvzk__ticket_want_new(struct uvzk__queue *leases)
 
 void uvzk__ticket_create_new(struct uvzk__queue *leases)
 {
-    const struct uvzk__session *session = uvzk__queue_session(leases);
+    const struct uvzk__session *session = leases->session;
     struct uvzk__lease_directory *directory = uvzk__leases(leases);
     struct uvzk__lease_request *request;
 
@@ -406,7 +403,7 @@ void uvzk__ticket_create_new(struct uvzk__queue *leases)
     while ((directory->requests.tickets == 0 || directory->ticket.new_wanted) &&
            (request = uvzk__first_sharer(leases)) != NULL) {
         int status = uvzk__session_is_closing(session) ? UVZK_ECLOSED
-                     : uvzk__auth_has_failed(session)  ? UVZK_EAUTH
+                     : session->auth_failed            ? UVZK_EAUTH
                                                        : make_for_sharer(request);
         if (status != 0) {
             uvzk__claim_end(request->claim, status);

@@ -51,13 +51,11 @@ static const char *contender_broken(const struct uvzk__contender *contender,
         return "a contender is on another list than it remembers";
     }
     if (uvzk__node_has_place(&contender->node) != (list != UVZK__ON_UNPLACED) ||
-        (uvzk__node_state(&contender->node) == UVZK__NODE_DELETING) !=
-            (list == UVZK__ON_DELETING) ||
+        (contender->node.state == UVZK__NODE_DELETING) != (list == UVZK__ON_DELETING) ||
         uvzk__contender_holds(contender) != (list == UVZK__ON_HOLDERS)) {
         return "a contender's znode or hold is not what its list says";
     }
-    if (uvzk__node_is_wanted(&contender->node) ==
-        uvzk__contender_is_given_up(contender)) {
+    if (contender->node.wanted == uvzk__contender_is_given_up(contender)) {
         return "a contender is given up and wanted, or neither";
     }
     if (!contender->persistent &&
@@ -90,11 +88,10 @@ static const char *list_broken(const struct uvzk__queue *queue,
         broken = broken != NULL ? broken : contender_broken(contender, list);
         counts->contenders++;
         counts->positions += contender->wants_position;
-        counts->early_grants += uvzk__contender_is_granted_early(contender);
-        counts->writers +=
-            uvzk__contender_holds(contender) && !uvzk__contender_is_shared(contender);
+        counts->early_grants += contender->state == UVZK__CONTENDER_GRANTED_EARLY;
+        counts->writers += uvzk__contender_holds(contender) && !contender->kind->shared;
         counts->proved += contender->proof_subject.held;
-        counts->asked += uvzk__node_state(&contender->node) == UVZK__NODE_STANDING &&
+        counts->asked += contender->node.state == UVZK__NODE_STANDING &&
                          !contender->proof_subject.held &&
                          !uvzk__list_empty(&contender->proof_subject.link);
         counts->watches +=
@@ -130,7 +127,7 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
     }
     /* A stale view wants a listing anyway, so the stamps decide only if it is not
      * stale. */
-    if (!uvzk__is_stale(queue) &&
+    if (queue->freshness.state != UVZK__LISTING_STALE &&
         (freshness->state == UVZK__LISTING_WANTED) != uvzk__has_newer_create(queue)) {
         return "a listing's state is not what its stamps say";
     }
@@ -143,7 +140,7 @@ static const char *queue_broken(struct uvzk__queue *queue, struct counts *all)
     all->proved += found.proved;
     all->asked += found.asked;
     all->watches += found.watches + uvzk__watermark_watches(queue) +
-                    (uvzk__watched_path(queue) != NULL);
+                    (uvzk__queue_optional(queue)->predecessor.path != NULL);
     return NULL;
 }
 
@@ -270,7 +267,7 @@ static const char *watches_broken(struct uvzk__session *session, uint64_t seen,
     seen += readings_watched(session->node_caches);
     seen += readings_watched(session->watched_children);
     seen += readings_watched(session->elections->leader_caches);
-    seen += readings_watched(uvzk__barriers(session)->watched);
+    seen += readings_watched(session->barriers->watched);
 
     if (any_driver_defined || more_watchers ? count < seen : count != seen) {
         return "the table of watchers is not what its owners say";
