@@ -83,6 +83,7 @@ static void close_all(struct daemon *daemon)
     }
     metrics_listener_close(&daemon->metrics);
     parent_process_close(&daemon->parent);
+    validity_file_close(&daemon->validity);
     for (size_t i = 0; i < daemon->signal_count; i++) {
         close_handle(daemon, (uv_handle_t *)&daemon->signals[i]);
     }
@@ -225,6 +226,7 @@ static int begin_parent(struct daemon *daemon)
     if (failed != EX_OK) {
         return failed;
     }
+    validity_file_begin(daemon);
     int status = served_connection_open(daemon);
     if (status < 0) {
         output_report("the connection to the parent: %s", uv_strerror(status));

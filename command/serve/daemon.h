@@ -28,6 +28,8 @@
 #include "serve/served_atomic.h"
 #include "serve/served_lock.h"
 #include "serve/served_metrics.h"
+#include "serve/served_slots.h"
+#include "serve/validity_file.h"
 
 enum daemon_state {
     DAEMON_SERVING, /* next: ENDING */
@@ -66,6 +68,8 @@ struct daemon {
     bool looking;           /* the look is under way */
     struct parent_process parent;
     uv_pipe_t output; /* to the parent, if it is not read from this descriptor too */
+    struct validity_file validity; /* of a parent */
+    struct served_slots slots;
     struct metrics_listener metrics;
     uv_signal_t signals[DAEMON_SIGNALS];
     size_t signal_count;

@@ -121,6 +121,11 @@ void served_answer_add_number(json_t *answer, const char *name, int64_t number)
     json_object_set_new(answer, name, json_integer(number));
 }
 
+void served_answer_add_null(json_t *answer, const char *name)
+{
+    json_object_set_new(answer, name, json_null());
+}
+
 void served_answer_add_text(json_t *answer, const char *name, const char *text)
 {
     json_object_set_new(answer, name, json_string(text));

@@ -55,6 +55,7 @@ json_t *served_answer_fit_event(json_t *, size_t most);
 
 /* Add a field. Text that is not UTF-8 is left out. */
 void served_answer_add_number(json_t *, const char *name, int64_t number);
+void served_answer_add_null(json_t *, const char *name);
 void served_answer_add_text(json_t *, const char *name, const char *text);
 void served_answer_add_texts(json_t *, const char *name, const char *const *texts,
                              size_t count);

@@ -42,11 +42,18 @@ static bool invariant_holds(const void *object)
 const struct uvzk__machine served_hold_machine = UVZK__MACHINE(
     "a hold of uvzk serve", table, struct served_hold, state, invariant_holds);
 
+static void leave_slot(struct served_hold *hold)
+{
+    served_slots_leave(&hold->connection->daemon->slots, hold->slot);
+    hold->slot = SERVED_NO_SLOT;
+}
+
 static void move_and_count(struct served_hold *hold, enum served_hold_state state)
 {
     if (state >= SERVED_HOLD_RELEASING && hold->state < SERVED_HOLD_RELEASING) {
         hold->connection->daemon->hold_count--;
     }
+    leave_slot(hold);
     uvzk__machine_move(&served_hold_machine, hold, state);
 }
 
@@ -103,17 +110,35 @@ static void send_status(struct served_connection *connection, int64_t id, int st
 
 /* ------------------------------------------------------------------------ validity */
 
-/* The end of the hold's validity that the program may know: no later one while the hold
- * is about to end. */
-static uint64_t valid_until(const struct served_hold *hold)
+/* Tells the program the end of the hold's validity: no later one while the hold is about to
+ * end. Returns it. */
+static uint64_t tell_validity(struct served_hold *hold)
 {
-    return hold->state == SERVED_HOLD_HELD ? uvzk_hold_valid_until(&hold->hold) : 0;
+    if (hold->state != SERVED_HOLD_HELD) {
+        return 0;
+    }
+    uint64_t until = uvzk_hold_valid_until(&hold->hold);
+    if (until > hold->told_until) {
+        hold->told_until = until;
+    }
+    served_slots_tell(&hold->connection->daemon->slots, hold->slot, until);
+    return until;
+}
+
+void served_holds_tell(struct served_connection *connection)
+{
+    struct served_hold *hold, *next;
+
+    HASH_ITER(hh, connection->holds, hold, next)
+    {
+        tell_validity(hold);
+    }
 }
 
 /* The answer to a request that was read at `received`. */
 static json_t *answer(struct served_hold *hold, int64_t id, uint64_t received)
 {
-    uint64_t until = valid_until(hold);
+    uint64_t until = tell_validity(hold);
     struct served_now now = served_validity_now();
     json_t *object = served_answer_ok(id);
 
@@ -122,9 +147,6 @@ static json_t *answer(struct served_hold *hold, int64_t id, uint64_t received)
     served_answer_add_number(object, "valid_until_ms", (int64_t)until);
     served_answer_add_number(object, "valid_for_ms",
                              (int64_t)served_validity_for(until, received, &now));
-    if (until > hold->told_until) {
-        hold->told_until = until;
-    }
     return object;
 }
 
@@ -224,6 +246,7 @@ static void on_lost(uvzk_hold_t *of, int reason)
 {
     struct served_hold *hold = of->data;
 
+    leave_slot(hold); /* before the program can read that the hold is lost */
     /* The program knows of the end of an EXPIRING hold. */
     if (hold->state == SERVED_HOLD_HELD) {
         send_lost(hold, uvzk_err_name(reason), uvzk_strerror(reason));
@@ -261,6 +284,18 @@ static void add_nodes(json_t *object, const uvzk_hold_t *hold)
     served_answer_add_texts(object, "nodes", nodes, count);
 }
 
+static void add_slot(json_t *object, const struct served_hold *hold)
+{
+    if (hold->connection->daemon->slots.memory == NULL) {
+        return;
+    }
+    if (hold->slot == SERVED_NO_SLOT) {
+        served_answer_add_null(object, "slot");
+    } else {
+        served_answer_add_number(object, "slot", hold->slot);
+    }
+}
+
 static void on_acquired(uvzk_hold_t *of, int status)
 {
     struct served_hold *hold = of->data;
@@ -278,7 +313,9 @@ static void on_acquired(uvzk_hold_t *of, int status)
     }
     move_and_count(hold, SERVED_HOLD_HELD);
     hold->granted = served_validity_now().monotonic;
+    hold->slot = served_slots_take(&daemon->slots, hold->number);
     json_t *object = answer(hold, hold->request_id, hold->received);
+    add_slot(object, hold);
     if (hold->multilock == NULL) {
         served_answer_add_text(object, "node", uvzk_hold_path(&hold->hold));
     } else {
@@ -377,6 +414,7 @@ static struct served_hold *hold_new(struct served_connection *connection,
     hold->request_id = request->id;
     hold->kind = request->kind;
     hold->received = connection->received;
+    hold->slot = SERVED_NO_SLOT;
     if (request->owner != NULL) {
         hold->owner = served_owner_enter(&connection->owners, request->owner);
     }

@@ -51,8 +51,11 @@ struct served_hold {
     int64_t request_id;         /* of the acquire, then of the release; -1: no answer */
     uint64_t received;          /* when the acquire was read (CLOCK_MONOTONIC, ns) */
     uint64_t granted;           /* when it was granted, by the same clock; 0: not yet */
-    uint64_t told_until; /* the greatest valid_until that was sent; CLOCK_BOOTTIME, ms */
-    bool cancelled;      /* by its program */
+    int64_t slot; /* in which its validity can be read while it is HELD; SERVED_NO_SLOT */
+    uint64_t
+        told_until; /* the greatest valid_until that was sent, or could be read in the
+                            slot; CLOCK_BOOTTIME, ms */
+    bool cancelled; /* by its program */
     struct served_hold *prev, *next; /* EXPIRING: of the daemon's list */
 };
 
@@ -62,6 +65,9 @@ void served_hold_cancel(struct served_connection *, const struct served_request 
 void served_hold_release(struct served_connection *, const struct served_request *);
 void served_hold_valid(struct served_connection *, const struct served_request *);
 void served_hold_verify(struct served_connection *, const struct served_request *);
+
+/* Shows the present validity of what is held in its slots. */
+void served_holds_tell(struct served_connection *);
 
 /* Returns the hold with this number, if it is held. NULL: it never was, has ended, or is
  * about to end. */

@@ -7,6 +7,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -203,6 +204,30 @@ class Child(Program):
         self.kept = []
         self.last_id = 0
         Program.programs.append(self)
+
+
+class ValidityFile:
+    """What a parent reads of its holds without a request, as docs/guide/serve.md says."""
+
+    def __init__(self, path):
+        self.file = os.open(path, os.O_RDONLY)
+        magic, version, self.begin, self.size, self.count = struct.unpack("=8sIIII", os.pread(self.file, 24, 0))
+        check_equal((magic, version), (b"uvzkhold", 1), "magic and version")
+
+    def slot(self, slot):
+        """The number of its hold, and the two ends of its validity."""
+        before = None
+        while (now := os.pread(self.file, 24, self.begin + self.size * slot)) != before:
+            before = now
+        return struct.unpack("=QQQ", now)
+
+    def valid_until(self, answer):
+        """Of the hold of this answer; 0 when it is over."""
+        hold, until, _ = self.slot(answer["slot"])
+        return until if hold == answer["hold"] else 0
+
+    def close(self):
+        os.close(self.file)
 
 
 class Parent(Run):

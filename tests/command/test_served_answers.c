@@ -51,6 +51,7 @@ static struct {
     char error[32], node[300], data[32];
     int64_t hold, object;
     size_t values; /* in the answer, at whatever depth */
+    json_t *slot;  /* of the answer, owned; NULL: it has none */
 } world;
 
 /* ------------------------------------------------------------------- the allocator */
@@ -173,6 +174,8 @@ void served_connection_send(struct served_connection *connection, json_t *object
         world.hold = json_integer_value(json_object_get(read, "hold"));
         world.object = json_integer_value(json_object_get(read, "object"));
         world.values = count_values(read);
+        json_decref(world.slot);
+        world.slot = json_incref(json_object_get(read, "slot"));
     }
     json_decref(read);
     free(line);
@@ -189,6 +192,14 @@ static void ask(const char *line)
     for (int ms = 0; world.answers == 0 && !world.cut && ms < 60000; ms += 100) {
         uvzk_sim_run_for(100);
     }
+}
+
+static void ask_about(const char *format, int64_t number)
+{
+    char line[300];
+
+    snprintf(line, sizeof(line), format, number);
+    ask(line);
 }
 
 static void begin(uint64_t seed, uint32_t servers, uint32_t sessions)
@@ -336,6 +347,31 @@ static void each_allocation_fails(void **state)
     end();
 }
 
+/* A hold that finds all slots taken has none, and its program is told so. */
+static void more_holds_than_slots(void **state)
+{
+    static struct served_slots_memory memory;
+    (void)state;
+    begin(1, 1, 1);
+    served_slots_init(&world.daemon.slots, &memory);
+    for (int64_t hold = 1000; hold < 1000 + (int64_t)SERVED_SLOTS - 1; hold++) {
+        (void)served_slots_take(&world.daemon.slots, hold);
+    }
+    ask("{\"id\":1,\"op\":\"acquire\",\"path\":\"/a\"}");
+    assert_true(world.ok && json_is_integer(world.slot));
+    assert_int_equal(memory.slots[json_integer_value(world.slot)].hold, world.hold);
+    ask("{\"id\":1,\"op\":\"acquire\",\"path\":\"/b\"}");
+    assert_true(world.ok && json_is_null(world.slot));
+    ask_about("{\"id\":1,\"op\":\"valid\",\"hold\":%" PRId64 "}", world.hold);
+    assert_true(world.ok);
+    release_all();
+    ask("{\"id\":1,\"op\":\"acquire\",\"path\":\"/b\"}");
+    assert_true(world.ok && json_is_integer(world.slot));
+    release_all();
+    json_decref(world.slot);
+    end();
+}
+
 /* A request with a path of this length is read, while an allocation fails. Returns whether
  * one has failed. */
 static bool read_path(size_t length, uint64_t which)
@@ -395,14 +431,6 @@ static void what_was_read_without_memory_is_not_carried_out(void **state)
 }
 
 /* ------------------------------------------------------------- servers that lag behind */
-
-static void ask_about(const char *format, int64_t number)
-{
-    char line[300];
-
-    snprintf(line, sizeof(line), format, number);
-    ask(line);
-}
 
 static void note_session(const uvzk_client_t *client, const uvzk_hold_entry_t *entry,
                          void *session)
@@ -476,6 +504,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(more_holds_than_slots),
         cmocka_unit_test(no_text_lacks_a_byte),
         cmocka_unit_test(what_was_read_without_memory_is_not_carried_out),
         cmocka_unit_test(a_read_is_no_older_than_its_hold),

@@ -4,8 +4,8 @@
  * end and begin again. Requests and answers take any time. Nothing is left behind.
  *
  * Never do two programs believe in the same mutex, or that they lead the same election. A
- * program believes in a hold from the answer on until the last validity that it was told, by whichever clock ends later; it
- * stops when it sends a release, closes its connection, or reads that the hold is lost.
+ * program believes in a hold from the answer on until the last validity that it was told, or has
+ * read in the hold's slot, by whichever clock ends later; it stops when it sends a release, closes its connection, or reads that the hold is lost.
  *
  * These are the real requests, holds and locks of the daemon, over the simulator. What
  * stands around them is here: connections without sockets, and the daemon's timer. */
@@ -57,12 +57,14 @@ struct line {
 /* What a program believes. */
 struct belief {
     int64_t number; /* of the hold; 0: none */
+    int64_t slot;
     unsigned paths; /* a bit for each */
     uint64_t until; /* virtual ms */
 };
 
 struct program {
     struct served_connection *connection; /* NULL: not connected */
+    const struct daemon *daemon;          /* whose slots it reads, also when cut off */
     struct belief beliefs[HOLDS_MAX];
     /* The request under way: one at a time. */
     char request[256];
@@ -80,8 +82,9 @@ static struct {
     struct daemon_options options;
     struct program programs[PROGRAMS];
     uint64_t random;
-    uint64_t connections;                         /* that are not freed */
-    uint64_t grants, losses, cuts, ends, objects; /* that what is tested has happened */
+    uint64_t connections; /* that are not freed */
+    /* That what is tested has happened. */
+    uint64_t grants, losses, cuts, ends, objects, readings, overs;
 } world;
 
 static uint64_t any(uint64_t below)
@@ -247,6 +250,7 @@ static void connect_program(struct program *program)
     memset(program->beliefs, 0, sizeof(program->beliefs));
     world.connections++;
     connection->daemon = &world.daemons[any(DAEMONS)];
+    program->daemon = connection->daemon;
     connection->users = 1;
     DL_APPEND(connection->daemon->connections, connection);
     program->connection = connection;
@@ -381,10 +385,29 @@ static void believe(struct program *program, const json_t *answer)
     if (belief == NULL) {
         belief = belief_of(program, 0);
         assert_non_null(belief);
-        *belief = (struct belief){.number = number, .paths = program->paths};
+        const json_t *slot = json_object_get(answer, "slot");
+        assert_true(json_is_integer(slot));
+        *belief = (struct belief){
+            .number = number, .slot = json_integer_value(slot), .paths = program->paths};
         world.grants++;
     }
     belief->until = until > belief->until ? until : belief->until;
+}
+
+/* It reads the slot of a hold, also if it is not connected. */
+static void read_slot(struct program *program, struct belief *belief)
+{
+    const struct served_slot *slot = &program->daemon->slots.memory->slots[belief->slot];
+    uint64_t until = slot->valid_until;
+
+    assert_true(slot->monotonic_until <= until);
+    if (slot->hold != (uint64_t)belief->number || until == 0) {
+        belief->number = 0; /* the hold is over */
+        world.overs++;
+    } else {
+        belief->until = until > belief->until ? until : belief->until;
+        world.readings++;
+    }
 }
 
 static void read_line(struct program *program, const json_t *object)
@@ -486,6 +509,7 @@ static void begin_world(uint64_t seed)
     for (size_t i = 0; i < DAEMONS; i++) {
         struct daemon *daemon = &world.daemons[i];
         daemon->options = &world.options;
+        served_slots_init(&daemon->slots, calloc(1, sizeof(struct served_slots_memory)));
         daemon->locks.client = &daemon->zookeeper.client;
         assert_int_equal(uvzk_client_init(NULL, &daemon->zookeeper.client, &options), 0);
         assert_int_equal(uvzk_client_start(&daemon->zookeeper.client), 0);
@@ -516,11 +540,26 @@ static void end_world(void)
     assert_int_equal(world.connections, 0);
     uvzk_sim_run_for(10000);
     for (size_t i = 0; i < DAEMONS; i++) {
+        assert_false(served_slots_are_used(&world.daemons[i].slots));
+        free(world.daemons[i].slots.memory);
         served_statuses_free(&world.daemons[i]);
         served_multilocks_free(&world.daemons[i].locks);
         served_locks_free(&world.daemons[i].locks);
     }
     assert_int_equal(uvzk_sim_end(), 0);
+}
+
+/* At any moment the daemon tells, and the program reads. */
+static void tell_and_read(struct program *program)
+{
+    struct belief *belief = &program->beliefs[any(HOLDS_MAX)];
+
+    if (program->connection != NULL && any(5) == 0) {
+        served_holds_tell(program->connection);
+    }
+    if (belief->number != 0 && any(5) == 0) {
+        read_slot(program, belief);
+    }
 }
 
 static void run_history(uint64_t seed)
@@ -533,6 +572,7 @@ static void run_history(uint64_t seed)
         }
         for (size_t i = 0; i < PROGRAMS; i++) {
             move_bytes(&world.programs[i]);
+            tell_and_read(&world.programs[i]);
             if (any(20) == 0) {
                 act(&world.programs[i]);
             }
@@ -549,7 +589,8 @@ static void never_two_believers(void **state)
     const char *text = getenv("UVZK_SEED"), *count = getenv("UVZK_HISTORIES");
     uint64_t seed = text == NULL ? 1 : strtoull(text, NULL, 10);
     uint64_t histories = count == NULL ? HISTORIES : strtoull(count, NULL, 10);
-    uint64_t grants = 0, losses = 0, cuts = 0, ends = 0, objects = 0;
+    uint64_t grants = 0, losses = 0, cuts = 0, ends = 0, objects = 0, readings = 0,
+             overs = 0;
     (void)state;
     for (uint64_t i = 0; i < histories; i++) {
         printf("UVZK_SEED=%" PRIu64 " UVZK_HISTORIES=1\r", seed + i);
@@ -560,13 +601,17 @@ static void never_two_believers(void **state)
         cuts += world.cuts;
         ends += world.ends;
         objects += world.objects;
+        readings += world.readings;
+        overs += world.overs;
         end_world();
     }
     printf("%" PRIu64 " histories: %" PRIu64 " grants, %" PRIu64 " losses, %" PRIu64
-           " connections cut off, %" PRIu64 " daemons ended, %" PRIu64 " objects\n",
-           histories, grants, losses, cuts, ends, objects);
-    assert_true(histories < HISTORIES || (grants > histories && losses > histories &&
-                                          cuts > 0 && ends > 0 && objects > histories));
+           " connections cut off, %" PRIu64 " daemons ended, %" PRIu64
+           " objects, %" PRIu64 " readings, %" PRIu64 " of holds that were over\n",
+           histories, grants, losses, cuts, ends, objects, readings, overs);
+    assert_true(histories < HISTORIES ||
+                (grants > histories && losses > histories && cuts > 0 && ends > 0 &&
+                 objects > histories && readings > histories && overs > 0));
 }
 
 int main(void)
