@@ -156,14 +156,10 @@ static void who_waits_for_it_is_late(void **state)
     world_end(&world);
 }
 
-/* READ has been missing for a moment from one of A's znodes, so that a check of it was
- * refused. The next one is checked all the same: its znode has been deleted by hand, and
- * whoever is behind it does not hold beside it. */
-static void one_that_may_not_be_checked_hides_no_other(void **state)
+/* READ has been missing for a moment from one of A's znodes, so that the check of it was
+ * refused, and it holds. */
+static void begin_behind_a_refused_check(void)
 {
-    struct hold behind;
-
-    (void)state;
     begin();
     hold_take(&hold, &a);
     hold_begin(&waits, &a, UVZK_WAIT_FOREVER);
@@ -174,22 +170,58 @@ static void one_that_may_not_be_checked_hides_no_other(void **state)
     hold_await(&waits, 1000);
     settle();
     assert_int_equal(sim_set_readable(world.sim, node.text, true), 0);
-    hold_begin(&behind, &a, UVZK_WAIT_FOREVER);
+}
+
+/* A's `last` stands behind one that A releases now, and B behind both. The znode of `last` was
+ * deleted by hand, so B holds, and `last` not beside it. */
+static void release_before_one_that_has_gone(struct hold *released, struct hold *last)
+{
+    world_delete_child(&world, WORLD_PATH, 1);
+    world_run_for(&world, 5000);
+    hold_release(released);
+    for (unsigned ms = 0; ms < 5000; ms++) {
+        world_run_for(&world, 1);
+        assert_false(hold_holds(last) && hold_holds(&others) &&
+                     uvzk_hold_is_valid(&last->request) &&
+                     uvzk_hold_is_valid(&others.request));
+    }
+    assert_true(hold_over(released) && hold_holds(&others));
+    hold_give_back(&others);
+    hold_finish(last, 5000);
+}
+
+/* The one behind it is not granted before its delete is answered. */
+static void one_that_may_not_be_checked_hides_no_other(void **state)
+{
+    struct hold last;
+
+    (void)state;
+    begin_behind_a_refused_check();
+    hold_begin(&last, &a, UVZK_WAIT_FOREVER);
     settle();
     hold_begin(&others, &b, UVZK_WAIT_FOREVER);
     settle();
-    world_delete_child(&world, WORLD_PATH, 1);
-    world_run_for(&world, 5000);
-    hold_release(&waits);
-    for (unsigned ms = 0; ms < 5000; ms++) {
-        world_run_for(&world, 1);
-        assert_false(hold_holds(&behind) && hold_holds(&others) &&
-                     uvzk_hold_is_valid(&behind.request) &&
-                     uvzk_hold_is_valid(&others.request));
-    }
-    assert_true(hold_over(&waits) && hold_holds(&others));
-    hold_give_back(&others);
-    hold_finish(&behind, 5000);
+    release_before_one_that_has_gone(&waits, &last);
+    world_end(&world);
+}
+
+/* The one after that is granted early again, so the delete checks its znode: it is not
+ * enough that a check in this directory was refused once. */
+static void later_handovers_are_checked_again(void **state)
+{
+    struct hold behind, last;
+
+    (void)state;
+    begin_behind_a_refused_check();
+    hold_begin(&behind, &a, UVZK_WAIT_FOREVER);
+    settle();
+    hold_give_back(&waits);
+    hold_await(&behind, 1000);
+    hold_begin(&last, &a, UVZK_WAIT_FOREVER);
+    settle();
+    hold_begin(&others, &b, UVZK_WAIT_FOREVER);
+    settle();
+    release_before_one_that_has_gone(&behind, &last);
     world_end(&world);
 }
 
@@ -202,6 +234,7 @@ int main(void)
         cmocka_unit_test(a_waiter_that_is_not_told_holds_until_its_proof),
         cmocka_unit_test(who_waits_for_it_is_late),
         cmocka_unit_test(one_that_may_not_be_checked_hides_no_other),
+        cmocka_unit_test(later_handovers_are_checked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

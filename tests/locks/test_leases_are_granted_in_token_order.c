@@ -163,10 +163,8 @@ static void who_waited_for_two_is_served_anew(uint64_t seed, void *const *state)
 }
 
 /* The ticket that the second shares is deleted by hand, so the first has one behind all
- * others, and the second shares that of the third. The multi for both never comes, and B's
- * lease leaves room for the third's leases only. The third waits for the second, and A has
- * to notice that B's lease goes. */
-static void who_keeps_its_turn_waits_for_room(uint64_t seed, void *const *state)
+ * others, and the second shares that of the third. The multi for both never comes. */
+static void begin_with_a_later_ones_ticket(uint64_t seed, void *const *state)
 {
     begin(seed, state);
     ask(&first, 1);
@@ -180,10 +178,34 @@ static void who_keeps_its_turn_waits_for_room(uint64_t seed, void *const *state)
     world_delete(&world, &ticket);
     process_await_line(&a, from, "multi", 1000);
     sim_lose_request(a.port);
+}
+
+/* B's lease leaves room for the third's leases only. The third waits for the second, and A
+ * has to notice that B's lease goes. */
+static void who_keeps_its_turn_waits_for_room(uint64_t seed, void *const *state)
+{
+    begin_with_a_later_ones_ticket(seed, state);
     world_run_for(&world, 3000);
     hold_give_back(&before);
     hold_await(&second, 3000);
     world_release_and_end(&world);
+}
+
+/* The last one gives up meanwhile, so the first stands next behind the third. The second
+ * came after the first, and may not be served by the third's ticket any more: the third
+ * does not wait for it. With a queued_cb the second would have a ticket of its own. */
+static void who_may_share_no_longer_holds_nobody_back(void **state)
+{
+    for (uint64_t seed = WORLD_NO_QUEUED_CB; seed <= SEEDS; seed += 2) {
+        begin_with_a_later_ones_ticket(seed, state);
+        hold_cancel(&last);
+        hold_await(&third, 3000);
+        assert_int_equal(second.answered, 0);
+        hold_give_back(&third);
+        hold_await(&second, 3000);
+        assert_true(third.token < first.token && first.token <= second.token);
+        world_release_and_end(&world);
+    }
 }
 
 static void stop(struct hold *hold)
@@ -248,6 +270,7 @@ int main(void)
         WORLD_SCENARIO(who_did_not_wait_is_served_anew, 1, SEEDS),
         WORLD_SCENARIO(who_waited_for_two_is_served_anew, 1, SEEDS),
         WORLD_SCENARIO(who_keeps_its_turn_waits_for_room, 1, SEEDS),
+        WORLD_CASE(who_may_share_no_longer_holds_nobody_back, tuned),
         WORLD_CASE(who_is_ungranted_has_its_place_in_line, tuned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

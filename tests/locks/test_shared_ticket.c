@@ -536,9 +536,10 @@ static void who_lets_the_next_one_in_has_leases(void **state)
     }
 }
 
-/* A ticket is made behind the directory, before that of one who came earlier is made again;
- * who follows is planned for with it first, and comes behind the earlier one then. Leases
- * that nothing was sent for keep nobody waiting. Whenever the third one comes. */
+/* `locks` and `leases` are missing, so tickets and leases are made once more: who follows
+ * may be planned for with a ticket before that of one who came earlier is made again.
+ * Whenever the third one comes, all are served. (What is planned in vain in the end:
+ * test_leases_are_granted_in_token_order.) */
 static void what_was_planned_in_vain_is_planned_anew(void **state)
 {
     (void)state;
