@@ -35,8 +35,8 @@
 #include "engine/size_limit.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
+#include "engine/watched_children.h"
 #include "future/future.h"
-#include "membership/watched_children.h"
 #include "proof/prover.h"
 #include "value/shared_value.h"
 
@@ -452,9 +452,9 @@ static void lifecycle_end(struct uvzk__client *client)
     for (uint32_t i = 0; i < client->count; i++) {
         uvzk__elections_free(client->sessions[i]);
         uvzk__claims_free(client->sessions[i]->claims);
+        uvzk__objects_free(client->sessions[i]); /* some of them listen to children */
         uvzk__watched_children_free(client->sessions[i]);
         uvzk__shared_values_free(client->sessions[i]);
-        uvzk__objects_free(client->sessions[i]);
         uvzk__barriers_free(client->sessions[i]);
         uvzk__futures_session_gone(client->sessions[i]);
     }

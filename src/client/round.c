@@ -13,7 +13,7 @@
 #include "directory/settle/settle.h"
 #include "directory/watermark.h"
 #include "election/leader_cache.h"
-#include "membership/watched_children.h"
+#include "engine/watched_children.h"
 #include "proof/prover.h"
 #include "value/shared_value.h"
 

@@ -7,7 +7,7 @@
 #include "claim/lock.h"
 #include "election/leader_cache.h"
 #include "engine/session_object.h"
-#include "membership/watched_children.h"
+#include "engine/watched_children.h"
 #include "value/node_cache.h"
 #include "value/shared_value.h"
 

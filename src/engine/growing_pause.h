@@ -29,6 +29,11 @@ void uvzk__growing_pause_begin_varied(struct uvzk__session *,
 /* Begins a pause of this length, which leaves the length of the next one as it is. */
 void uvzk__growing_pause_begin_once(struct uvzk__session *, struct uvzk__growing_pause *,
                                     uint64_t ms);
+/* Begins the pause after a reading that has failed: a short one if the status is transient,
+ * a long one if there was no room for its watch (UVZK_ELIMIT), else one that grows. Returns
+ * true if the status is not transient, so that the owner reports the refusal. */
+bool uvzk__growing_pause_begin_after(struct uvzk__session *, struct uvzk__growing_pause *,
+                                     int status);
 /* The request was accepted: the next pause is as short as the first one. */
 void uvzk__growing_pause_reset(struct uvzk__growing_pause *);
 
@@ -36,13 +41,5 @@ void uvzk__growing_pause_reset(struct uvzk__growing_pause *);
 bool uvzk__growing_pause_runs(const struct uvzk__growing_pause *);
 /* Ends the pause; due() does not run. */
 void uvzk__growing_pause_end(struct uvzk__session *, struct uvzk__growing_pause *);
-
-/* ------------------------------------------------------------ for this room alone */
-
-/* Begins the pause after a reading that has failed: a short one if the status is transient,
- * a long one if there was no room for its watch (UVZK_ELIMIT), else one that grows. Returns
- * true if the status is not transient, so that the owner reports the refusal. */
-bool uvzk__growing_pause_begin_after(struct uvzk__session *, struct uvzk__growing_pause *,
-                                     int status);
 
 #endif

@@ -136,6 +136,12 @@ bool uvzk__reading_ask(struct uvzk__reading *reading, enum uvzk__rpc_kind kind,
 
 void uvzk__reading_want(struct uvzk__reading *reading)
 {
+    bool rests = reading->state == UVZK__READING_PAUSED && !reading->again;
+
+    if (rests) {
+        uvzk__growing_pause_end(reading->session, &reading->pause);
+        reading_enter(reading, UVZK__READING_IDLE);
+    }
     reading->again = true;
 }
 
@@ -205,6 +211,15 @@ void uvzk__reading_repeat_soon(struct uvzk__reading *reading)
     reading->again = true;
     uvzk__growing_pause_begin_once(reading->session, &reading->pause,
                                    UVZK__SHORT_PAUSE_MS);
+    reading_enter(reading, UVZK__READING_PAUSED);
+}
+
+void uvzk__reading_rest(struct uvzk__reading *reading, uint64_t ms)
+{
+    if (reading->again) {
+        return;
+    }
+    uvzk__growing_pause_begin_once(reading->session, &reading->pause, ms);
     reading_enter(reading, UVZK__READING_PAUSED);
 }
 

@@ -5,7 +5,8 @@
  *   IDLE --> ASKED --> IDLE     a request is sent, and answered: the kind takes the reply,
  *    ^ |       |                and may send the next one
  *    | `-------+---> PAUSED     it failed, or there is no room for a watch: until the pause
- *    `-----------------'        is over, or requests may be sent again
+ *    `-----------------'        is over, or requests may be sent again. Or it rests, because
+ *                               nobody needs the next one so soon
  *
  * From each state it is ENDED when nobody needs it any longer. It is freed when it is no
  * longer pinned: a request under way pins it, and so does whoever may end it by a callback.
@@ -96,7 +97,7 @@ void uvzk__reading_end(struct uvzk__reading *);
 void uvzk__reading_pin(struct uvzk__reading *);
 void uvzk__reading_unpin(struct uvzk__reading *);
 
-/* It is due once more, although a watch may be set. */
+/* It is due once more, although a watch may be set. Ends its rest. */
 void uvzk__reading_want(struct uvzk__reading *);
 /* Sends it if it is due and anything may be sent. */
 void uvzk__reading_pump(struct uvzk__reading *);
@@ -125,5 +126,11 @@ void uvzk__reading_send(struct uvzk__reading *);
 bool uvzk__reading_repeat(struct uvzk__reading *, int status);
 /* It is repeated after the short pause. The next pause does not get longer by that. */
 void uvzk__reading_repeat_soon(struct uvzk__reading *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Unless it is wanted, it rests for this long, in PAUSED. What makes it due meanwhile is
+ * noticed afterwards. */
+void uvzk__reading_rest(struct uvzk__reading *, uint64_t ms);
 
 #endif

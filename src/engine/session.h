@@ -39,7 +39,7 @@ struct uvzk__session {
     struct uvzk__barriers *barriers;        /* barrier/barriers.h */
     struct uvzk__directories *directories;  /* directory/directories.h */
     struct uvzk__claims *claims;            /* claim/claim.h */
-    struct uvzk__reading *watched_children; /* of groups; engine/reading.h */
+    struct uvzk__reading *watched_children; /* engine/watched_children.h */
     struct uvzk__elections *elections;      /* election/elections.h */
     struct uvzk__futures *futures;          /* future/future.h */
     struct uvzk__lifecycle *lifecycle;      /* client/lifecycle.h */
@@ -94,12 +94,6 @@ static inline struct uvzk__reading **
 uvzk__node_caches(const struct uvzk__session *session)
 {
     return (struct uvzk__reading **)(uintptr_t)&session->node_caches;
-}
-
-static inline struct uvzk__reading **
-uvzk__watched_children(const struct uvzk__session *session)
-{
-    return (struct uvzk__reading **)(uintptr_t)&session->watched_children;
 }
 
 /* Returns true if requests may be submitted, although the barrier may still be unanswered

@@ -220,7 +220,8 @@ static int follow_children(struct uvzk__group_member *member,
         return UV_ENOMEM;
     }
     member->session = uvzk__home_of(session, full);
-    int status = uvzk__children_listener_begin(member->session, &member->children, full);
+    int status =
+        uvzk__children_listener_begin(member->session, &member->children, full, 0);
     uvzk__free(full);
     return status;
 }

@@ -15,8 +15,8 @@
 #define UVZK_GROUP_MEMBER_H
 
 #include "engine/session.h"
+#include "engine/watched_children.h"
 #include "membership/group_entries.h"
-#include "membership/watched_children.h"
 
 struct uvzk__group_member {
     /* The user's struct. It refers to this one until the close callback; then NULL. */

@@ -1,6 +1,6 @@
 /* The children of one znode (watched_children.h): what the requests of a reading are, and
  * what its listeners are told. */
-#include "membership/watched_children.h"
+#include "engine/watched_children.h"
 
 #include "base/memory.h"
 #include "engine/session.h"
@@ -41,6 +41,19 @@ static void tell_refusal(struct uvzk__watched_children *watched, int status)
 
 /* ---------------------------------------------------------------------- requests */
 
+/* For how long all of the listeners accept an old listing, in ms. */
+static uint32_t least_rest(const struct uvzk__watched_children *watched)
+{
+    uint32_t least = UINT32_MAX;
+
+    for (struct uvzk__link *link = watched->listeners.next; link != &watched->listeners;
+         link = link->next) {
+        uint32_t rest_ms = listener_at(link)->rest_ms;
+        least = rest_ms < least ? rest_ms : least;
+    }
+    return least;
+}
+
 static bool watched_children_list(struct uvzk__reading *reading)
 {
     uvzk__watch_leave(&reading->renewed.watcher);
@@ -58,6 +71,8 @@ static void watched_children_listed(struct uvzk__reading *reading,
         uvzk__reading_repeat_soon(reading);
     } else if (missing) {
         (void)uvzk__reading_ask(reading, UVZK__RPC_EXISTS, reading->path, true);
+    } else if (least_rest(watched_of(reading)) > 0) {
+        uvzk__reading_rest(reading, least_rest(watched_of(reading)));
     }
 }
 
@@ -85,8 +100,13 @@ static void free_memory(struct uvzk__reading *reading)
     uvzk__free(watched_of(reading));
 }
 
+static struct uvzk__reading **watched_children_table(const struct uvzk__session *session)
+{
+    return (struct uvzk__reading **)(uintptr_t)&session->watched_children;
+}
+
 static const struct uvzk__reading_kind kind = {
-    .table = uvzk__watched_children,
+    .table = watched_children_table,
     .begin = watched_children_list,
     .shown = watched_children_shown,
     .failed = watched_children_failed,
@@ -113,7 +133,7 @@ static struct uvzk__watched_children *watched_children_make(struct uvzk__session
 
 int uvzk__children_listener_begin(struct uvzk__session *session,
                                   struct uvzk__children_listener *listener,
-                                  const char *path)
+                                  const char *path, uint32_t rest_ms)
 {
     struct uvzk__reading *reading = uvzk__reading_find(session, &kind, path);
     struct uvzk__watched_children *watched =
@@ -123,6 +143,7 @@ int uvzk__children_listener_begin(struct uvzk__session *session,
         return UV_ENOMEM;
     }
     listener->watched = watched;
+    listener->rest_ms = rest_ms;
     uvzk__list_init(&listener->link);
     uvzk__list_append(&watched->listeners, &listener->link);
     return 0;
@@ -154,9 +175,8 @@ void uvzk__watched_children_resume(struct uvzk__session *session)
 
 void uvzk__watched_children_free(struct uvzk__session *session)
 {
-    while (*uvzk__watched_children(session) != NULL) {
-        struct uvzk__watched_children *watched =
-            watched_of(*uvzk__watched_children(session));
+    while (session->watched_children != NULL) {
+        struct uvzk__watched_children *watched = watched_of(session->watched_children);
         struct uvzk__children_listener *listener = listener_at(watched->listeners.next);
 
         /* The last one ends it, which removes it from the table. */
