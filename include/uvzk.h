@@ -171,8 +171,9 @@ typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
 typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
 typedef struct uvzk_atomic_long_s uvzk_atomic_long_t;   /* DistributedAtomicLong */
 typedef struct uvzk_election_s uvzk_election_t;         /* LeaderLatch, LeaderSelector */
-typedef struct uvzk_persistent_node_s uvzk_persistent_node_t; /* PersistentNode */
-typedef struct uvzk_group_member_s uvzk_group_member_t;       /* GroupMember */
+typedef struct uvzk_persistent_node_s uvzk_persistent_node_t;     /* PersistentNode */
+typedef struct uvzk_group_member_s uvzk_group_member_t;           /* GroupMember */
+typedef struct uvzk_participants_view_s uvzk_participants_view_t; /* of any lock */
 typedef struct uvzk_future_s uvzk_future_t;                 /* the outcome of one call */
 typedef struct uvzk_barrier_s uvzk_barrier_t;               /* DistributedBarrier */
 typedef struct uvzk_double_barrier_s uvzk_double_barrier_t; /* DistributedDoubleBarrier */
@@ -210,6 +211,9 @@ struct uvzk_persistent_node_s {
     UVZK_HANDLE_FIELDS;
 };
 struct uvzk_group_member_s {
+    UVZK_HANDLE_FIELDS;
+};
+struct uvzk_participants_view_s {
     UVZK_HANDLE_FIELDS;
 };
 struct uvzk_future_s {
@@ -2244,6 +2248,47 @@ UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *req,
 UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_req_t *req,
                                        uvzk_req_cb cb);
 
+/* Who takes part has changed, or is known for the first time. status 0: result has what
+ * uvzk_lock_participants or uvzk_election_participants would find. Changes that come
+ * together are told together. status < 0: it is not known now, told once; result is empty.
+ * UVZK_ENOAUTH: the path, or a participant of an election, may not be read. UVZK_ELIMIT: no
+ * room for another watch. UVZK_EAUTH, UVZK_ENOTSENT, UVZK_EREJECTED, UVZK_EZOOKEEPER. result
+ * is valid until the callback returns. A missing connection is reported to state_cb only:
+ * what was told last may be out of date. */
+typedef void (*uvzk_participants_view_cb)(uvzk_participants_view_t *view, int status,
+                                          const uvzk_result_t *result);
+
+/* FINAL for the view. */
+typedef void (*uvzk_participants_view_close_cb)(uvzk_participants_view_t *view);
+
+/* Shows who holds a lock and who waits for it, now and after each change, without being one
+ * of them. uvzk watches the lock's path, and lists the contenders again when they change, at
+ * most once in interval_ms (0: without a limit; at most 4294967295). All views of a lock in a
+ * client share their listings. While a semaphore's request moves from the queue to the
+ * leases, it may appear as both, or with an interval as neither. Close the view later: the
+ * lock's close callback waits for that. If the client is closed, the view ends without a
+ * callback. UV_ENOTSUP, UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY: as
+ * uvzk_lock_participants. */
+UVZK_EXTERN int uvzk_participants_view_init(uvzk_lock_t *lock,
+                                            uvzk_participants_view_t *view,
+                                            uint64_t interval_ms,
+                                            uvzk_participants_view_cb cb);
+
+/* Shows who takes part in an election of this uvzk_election_kind_t, and with which id,
+ * without taking part in it. uvzk reads each participant's znode once: it does not notice
+ * when the data change later. UV_EINVAL: also an unknown kind. UVZK_EPATH. Others as
+ * uvzk_participants_view_init. */
+UVZK_EXTERN int uvzk_participants_view_init_election(uvzk_client_t *client,
+                                                     uvzk_participants_view_t *view,
+                                                     const char *path, unsigned kind,
+                                                     uint64_t interval_ms,
+                                                     uvzk_participants_view_cb cb);
+
+/* Closes a view. Its first callback is not called any longer. cb (may be NULL) is called
+ * last. UVZK_ESTATE, UV_EINVAL. */
+UVZK_EXTERN int uvzk_participants_view_close(uvzk_participants_view_t *view,
+                                             uvzk_participants_view_close_cb cb);
+
 /* -------------------------------------------------- revocation */
 
 /* Asks the owner of a znode to give it up: writes __REVOKE__ into the znode, as Curator's
@@ -2366,7 +2411,7 @@ UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
 /* Attaches a future to a close or a release that is under way, after the function that
  * has begun it has returned 0. The future is done with its status, after its callback.
  * handle: the hold, lock, half of a read-write lock, shared value or count, barrier,
- * atomic long, election, persistent node, group member or client. Its memory is in use
+ * atomic long, election, persistent node, group member, view or client. Its memory is in use
  * until then, whether the future is dropped or not. UVZK_ESTATE: no close or release of
  * it is under way. UV_EBUSY: the future is in use, or another future is attached already.
  * UV_EINVAL. UV_ENOMEM: the close or the release goes on. */

@@ -1,5 +1,6 @@
 /* Participants of every kind of lock, over the simulator: who is told, in which order,
- * and how many of them hold. And the data of one of them. */
+ * and how many of them hold; who follows them is told the same. And the data of one of
+ * them. */
 #include "cmocka_test.h"
 
 #include <stdio.h>
@@ -61,6 +62,42 @@ static void look(uvzk_lock_t *lock)
     assert_int_equal(answer.told, 1);
 }
 
+static struct {
+    uvzk_participants_view_t participants;
+    int told, closed;
+} view;
+
+static void on_viewed(uvzk_participants_view_t *participants, int status,
+                      const uvzk_result_t *result)
+{
+    assert_ptr_equal(participants, &view.participants);
+    assert_int_equal(status, 0);
+    assert_int_equal(result->count, answer.count);
+    assert_int_equal(result->holding, answer.holding);
+    for (size_t i = 0; i < result->count; i++) {
+        assert_string_equal(result->paths[i], answer.paths[i]);
+    }
+    view.told++;
+}
+
+static void on_view_closed(uvzk_participants_view_t *participants)
+{
+    assert_ptr_equal(participants, &view.participants);
+    view.closed++;
+}
+
+/* The same as in `answer`. */
+static void expect_view(uvzk_lock_t *lock)
+{
+    memset(&view, 0, sizeof(view));
+    assert_int_equal(uvzk_participants_view_init(lock, &view.participants, 0, on_viewed),
+                     0);
+    assert_true(world_await(&world, &view.told, 60000));
+    assert_int_equal(uvzk_participants_view_close(&view.participants, on_view_closed), 0);
+    assert_true(world_await(&world, &view.closed, 60000));
+    assert_int_equal(view.told, 1);
+}
+
 /* The names end like this, and the first so many hold. */
 static void expect(uvzk_lock_t *lock, const char *const *ends, size_t count,
                    size_t holding)
@@ -75,6 +112,7 @@ static void expect(uvzk_lock_t *lock, const char *const *ends, size_t count,
         assert_true(sim_exists(world.sim, answer.paths[i]));
     }
     assert_int_equal(answer.holding, holding);
+    expect_view(lock);
 }
 
 static void begin(void)
