@@ -23,6 +23,7 @@
 #include "serve/served_multilock.h"
 #include "serve/served_object.h"
 #include "serve/served_status.h"
+#include "serve/served_watch.h"
 #include "terminal.h"
 
 #define BACKLOG 4096
@@ -71,7 +72,7 @@ static void close_handle(struct daemon *daemon, uv_handle_t *handle)
     uv_close(handle, on_handle_closed);
 }
 
-/* No hold is left. Only listings end with the connections now. */
+/* No hold is left. Only listings and watches end with the connections now. */
 static void close_all(struct daemon *daemon)
 {
     struct served_connection *connection, *next;
@@ -123,6 +124,7 @@ static void end(struct daemon *daemon, int exit_code)
     {
         served_holds_expire(connection);
         served_listings_expire(connection);
+        served_watches_expire(connection);
         served_objects_expire(connection);
     }
     uv_prepare_start(&daemon->checks, on_check);

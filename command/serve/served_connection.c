@@ -15,12 +15,12 @@
 #include "serve/served_answer.h"
 #include "serve/served_atomic.h"
 #include "serve/served_hold.h"
-#include "serve/served_listing.h"
 #include "serve/served_metrics.h"
 #include "serve/served_object.h"
 #include "serve/served_operations.h"
 #include "serve/served_owner.h"
 #include "serve/served_validity.h"
+#include "serve/served_watch.h"
 
 static void say_verbose(const struct served_connection *connection, const char *what,
                         const char *why)
@@ -56,7 +56,7 @@ static void end(struct served_connection *connection, bool believed)
     DL_DELETE(connection->daemon->connections, connection);
     connection->daemon->connection_count--;
     served_holds_end(connection, believed);
-    served_listings_end(connection);
+    served_watches_end(connection);
     served_objects_end(connection);
     served_atomics_end(connection);
     if (connection->output != (uv_stream_t *)&connection->pipe) {

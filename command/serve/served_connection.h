@@ -22,6 +22,7 @@
 struct daemon;
 struct served_hold;
 struct served_listing;
+struct served_watch;
 struct served_object;
 struct served_owner;
 
@@ -31,7 +32,8 @@ struct served_connection {
     struct daemon *daemon;
     struct line_buffer lines;
     struct served_hold *holds;       /* by number: pending acquires and holds */
-    struct served_listing *listings; /* by number: watches, and listings under way */
+    struct served_listing *listings; /* under way */
+    struct served_watch *watches;    /* by number */
     struct served_object *objects;   /* by number */
     size_t atomic_calls;             /* about atomic longs, under way */
     struct served_owner *owners;     /* by name */

@@ -20,7 +20,7 @@ struct served_lock {
     uvzk_rwlock_t rwlock;            /* of the kinds SERVED_READ and SERVED_WRITE */
     uvzk_lock_t single;              /* of the other kinds */
     bool has_halves;                 /* rwlock, and not single */
-    size_t users;                    /* holds, listings and multi locks */
+    size_t users;                    /* holds, listings, watches and multi locks */
     size_t closing;                  /* parts that are being closed */
     struct served_lock *prev, *next; /* of the idle list, if it is not in use */
     const char *path;                /* in `key` */

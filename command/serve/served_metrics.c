@@ -15,9 +15,9 @@
 #include "serve/served_answer.h"
 #include "serve/served_connection.h"
 #include "serve/served_hold.h"
-#include "serve/served_listing.h"
 #include "serve/served_object.h"
 #include "serve/served_validity.h"
+#include "serve/served_watch.h"
 
 #define NS_IN_MS 1000000U
 /* The value of the label `client` of each sample. */
@@ -84,9 +84,9 @@ static void count_now(const struct daemon *daemon, struct served_numbers *number
             count_hold(hold, now, numbers);
         }
         numbers->objects += HASH_COUNT(connection->objects);
-        for (const struct served_listing *listing = connection->listings; listing != NULL;
-             listing = listing->hh.next) {
-            numbers->watches += listing->interval_ms > 0 && !listing->ending;
+        for (const struct served_watch *watch = connection->watches; watch != NULL;
+             watch = watch->hh.next) {
+            numbers->watches += !watch->ending;
         }
     }
     DL_FOREACH(daemon->expiring.holds, expiring)

@@ -20,6 +20,7 @@
 #include "serve/served_revoke.h"
 #include "serve/served_status.h"
 #include "serve/served_value.h"
+#include "serve/served_watch.h"
 #include "serve/served_write.h"
 
 /* The operations that are still allowed when the daemon ends: the program may release its
@@ -97,11 +98,13 @@ static void run(struct served_connection *connection,
         served_hold_verify(connection, request);
         break;
     case SERVED_PARTICIPANTS:
-    case SERVED_WATCH:
         served_listing_begin(connection, request);
         break;
+    case SERVED_WATCH:
+        served_watch_begin(connection, request);
+        break;
     case SERVED_UNWATCH:
-        served_listing_unwatch(connection, request);
+        served_watch_unwatch(connection, request);
         break;
     case SERVED_HELLO:
         served_hello_answer(connection, request);

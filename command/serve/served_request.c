@@ -10,8 +10,7 @@
 
 #include "served_bytes.h"
 
-#define INTERVAL_DEFAULT_MS 1000
-#define INTERVAL_LEAST_MS 100
+#define INTERVAL_DEFAULT_MS 100
 #define LEASES_MAX 100 /* the limit of uvzk.h for one hold */
 #define MAX_LEASES_MAX 1000000
 #define MEMBERS_MAX 1000000
@@ -244,8 +243,8 @@ static const struct field fields[] = {
     {"revocable", OF_ACQUIRE | OF_ELECT, FLAG, MEMBER(revocable), 0, 0, false},
     {"queued", OF_ACQUIRE | OF_ELECT, FLAG, MEMBER(queued), 0, 0, false},
     {"hold", OF_HOLD, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX, true},
-    {"interval_ms", OF_WATCH, NUMBER, MEMBER(interval_ms), INTERVAL_LEAST_MS,
-     SERVED_TIMEOUT_MAX_MS, false},
+    {"interval_ms", OF_WATCH, NUMBER, MEMBER(interval_ms), 0, SERVED_TIMEOUT_MAX_MS,
+     false},
     {"watch", OF_UNWATCH, NUMBER, MEMBER(number), 1, SERVED_NUMBER_MAX, true},
     {"limit", OF_LOCKS | OF_STATUS, NUMBER, MEMBER(limit), 1, LIMIT_MAX, false},
     {"node", OF_REVOKE, TEXT, MEMBER(node), 0, 0, true},

@@ -113,7 +113,7 @@ static void other_operations(void **state)
         "{\"id\":1,\"op\":\"participants\",\"path\":\"/a\",\"lock\":\"read\"}");
     assert_int_equal(request.kind, SERVED_READ);
     assert_accepted("{\"id\":1,\"op\":\"watch\",\"path\":\"/a\",\"lock\":\"write\"}");
-    assert_int_equal(request.interval_ms, 1000);
+    assert_int_equal(request.interval_ms, 100);
     assert_accepted("{\"id\":1,\"op\":\"unwatch\",\"watch\":6}");
     assert_int_equal(request.number, 6);
     assert_accepted("{\"id\":1,\"op\":\"acquire_all\",\"members\":[{\"path\":\"/a\"}]}");
@@ -236,7 +236,7 @@ static void wrong_fields(void **state)
                    "not a whole number from");
     assert_refused("{\"id\":1,\"op\":\"locks\",\"limit\":101}",
                    "not a whole number from");
-    assert_refused("{\"id\":1,\"op\":\"watch\",\"path\":\"/a\",\"interval_ms\":1}",
+    assert_refused("{\"id\":1,\"op\":\"watch\",\"path\":\"/a\",\"interval_ms\":-1}",
                    "not a whole number from");
 }
 
