@@ -11,11 +11,9 @@
 #include "base/refusal.h"
 #include "base/struct_size.h"
 #include "base/traceparent.h"
-#include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/claim_acquisitions.h"
-#include "claim/claim_validity.h"
 #include "claim/lock.h"
 #include "claim/revocation.h"
 #include "directory/contender.h"
@@ -279,27 +277,20 @@ static int acquire_begin(struct uvzk__lock *lock, struct uvzk__acquisition *acqu
     return 0;
 }
 
-/* Checks the arguments of an acquire, and copies the options. */
-static int read_arguments(uvzk_acquire_options_t *known, const uvzk_lock_t *handle,
-                          const uvzk_hold_t *hold, const uvzk_acquire_options_t *options,
-                          uvzk_hold_acquire_cb acquire_cb, uvzk_hold_lost_cb lost_cb)
+int uvzk_lock_acquire(uvzk_lock_t *handle, uvzk_hold_t *hold,
+                      const uvzk_acquire_options_t *options,
+                      uvzk_hold_acquire_cb acquire_cb, uvzk_hold_lost_cb lost_cb)
 {
+    uvzk_acquire_options_t known;
     int status = uvzk__refuse_if(UV_EINVAL, handle == NULL       ? "lock is NULL"
                                             : hold == NULL       ? "hold is NULL"
                                             : acquire_cb == NULL ? "acquire_cb is NULL"
                                             : lost_cb == NULL    ? "lost_cb is NULL"
                                                                  : NULL);
 
-    return status != 0 ? status : read_options(known, options);
-}
-
-int uvzk_lock_acquire(uvzk_lock_t *handle, uvzk_hold_t *hold,
-                      const uvzk_acquire_options_t *options,
-                      uvzk_hold_acquire_cb acquire_cb, uvzk_hold_lost_cb lost_cb)
-{
-    uvzk_acquire_options_t known;
-    int status = read_arguments(&known, handle, hold, options, acquire_cb, lost_cb);
-
+    if (status == 0) {
+        status = read_options(&known, options);
+    }
     if (status != 0) {
         return status;
     }

@@ -1,6 +1,6 @@
 /* One acquire call from its start to its last callback. acquire.c starts acquisitions;
- * their claim grants and ends them, or their time runs out (acquire_timeout.c); the user
- * releases and cancels them through hold_calls.c.
+ * their claim grants and ends them, or their time runs out; the user releases and cancels
+ * them through hold_calls.c.
  *
  * No function here runs a user's callback directly. A change puts the acquisition into
  * the session's list of notifications, and acquisition_deliver() runs the callback at the
@@ -10,10 +10,7 @@
 
 #include <assert.h>
 
-#include "claim/acquire_timeout.h"
-#include "claim/acquisition_parts.h"
 #include "claim/claim.h"
-#include "claim/claim_validity.h"
 #include "claim/lock.h"
 #include "claim/observed_steps.h"
 #include "claim/timed_out_wait.h"
@@ -47,14 +44,103 @@ static bool invariant_holds(const void *object)
 const struct uvzk__machine uvzk__acquisition_machine =
     UVZK__MACHINE("acquisition", table, struct uvzk__acquisition, state, invariant_holds);
 
+/* ------------------------------------------------ what only some acquisitions have */
+
+/* What only some acquisitions have: the reports of revocation requests, a timeout, the
+ * queued callback, the warning callback. Most acquisitions have none of these, so the
+ * memory for them is allocated only if needed, in one piece with the acquisition:
+ *
+ *     struct uvzk__acquisition, or struct uvzk__revocable_acquisition
+ *     struct uvzk__acquire_timeout, if is_limited
+ *     struct uvzk__queued_report, if wants_place
+ *     struct uvzk__hold_warning, if wants_warning */
+
+/* An acquisition with a revoke callback. */
+struct uvzk__revocable_acquisition {
+    struct uvzk__acquisition acquisition;
+    struct uvzk__notification notification;
+    uvzk_hold_revoke_cb cb;
+    uint32_t count; /* requests for a release that have not been reported yet */
+};
+
+/* The timeout or UVZK_TRY_ONCE of an acquisition. */
+struct uvzk__acquire_timeout {
+    union {
+        struct uvzk__timer timer;
+        struct uvzk__link try_link; /* try_once: in session->claims->try_once */
+    };
+    struct uvzk__acquisition *acquisition;
+    /* What it waited for when its time ran out, for the acquire callback; NULL: not timed
+     * out, or out of memory. */
+    struct uvzk__timed_out_wait *timed_out_wait;
+    bool try_once;
+};
+
+/* The queued callback of an acquisition. */
+struct uvzk__queued_report {
+    uvzk_hold_queued_cb cb; /* NULL once it has run */
+    uint64_t ahead;
+};
+
+/* The warning callback of an acquisition (hold_limit.h). */
+struct uvzk__hold_warning {
+    struct uvzk__acquisition *acquisition;
+    struct uvzk__notification notification;
+    uvzk_hold_max_hold_cb cb;
+};
+
+static size_t acquisition_size(bool revocable, bool is_limited, bool wants_place,
+                               bool wants_warning)
+{
+    return (revocable ? sizeof(struct uvzk__revocable_acquisition)
+                      : sizeof(struct uvzk__acquisition)) +
+           (is_limited ? sizeof(struct uvzk__acquire_timeout) : 0) +
+           (wants_place ? sizeof(struct uvzk__queued_report) : 0) +
+           (wants_warning ? sizeof(struct uvzk__hold_warning) : 0);
+}
+
+/* Each part; the acquisition must have it. */
+static struct uvzk__revocable_acquisition *
+revocable_of(struct uvzk__acquisition *acquisition)
+{
+    return UVZK__CONTAINER_OF(acquisition, struct uvzk__revocable_acquisition,
+                              acquisition);
+}
+static struct uvzk__acquire_timeout *
+timeout_of(const struct uvzk__acquisition *acquisition)
+{
+    return (struct uvzk__acquire_timeout *)((uintptr_t)acquisition +
+                                            acquisition_size(acquisition->revocable,
+                                                             false, false, false));
+}
+static struct uvzk__queued_report *
+queued_report_of(const struct uvzk__acquisition *acquisition)
+{
+    return (struct uvzk__queued_report *)((uintptr_t)acquisition +
+                                          acquisition_size(acquisition->revocable,
+                                                           acquisition->is_limited, false,
+                                                           false));
+}
+static struct uvzk__hold_warning *
+hold_warning_of(const struct uvzk__acquisition *acquisition)
+{
+    return (struct uvzk__hold_warning *)((uintptr_t)acquisition +
+                                         acquisition_size(acquisition->revocable,
+                                                          acquisition->is_limited,
+                                                          acquisition->wants_place,
+                                                          false));
+}
+
+/* ------------------------------------------------------- its beginning, its end */
+
 /* Requests for a release, and a warning, that have not been reported yet are dropped. */
 static void cancel_hold_cbs(struct uvzk__acquisition *acquisition)
 {
     if (acquisition->revocable) {
-        uvzk__list_remove(&uvzk__revocable_of(acquisition)->notification.link);
+        uvzk__list_remove(&revocable_of(acquisition)->notification.link);
     }
     if (acquisition->wants_warning) {
-        uvzk__list_remove(&uvzk__hold_warning_of(acquisition)->notification.link);
+        uvzk__list_remove(&hold_warning_of(acquisition)->notification.link);
     }
 }
 
@@ -98,11 +184,72 @@ static uvzk_hold_t *acquisition_finish(struct uvzk__acquisition *acquisition)
     return handle;
 }
 
+/* ------------------------------------------------------- how long it waits */
+
+bool uvzk__acquisition_is_try_once(const struct uvzk__acquisition *acquisition)
+{
+    return acquisition->is_limited && timeout_of(acquisition)->try_once;
+}
+
+struct uvzk__timer *
+uvzk__acquisition_deadline(const struct uvzk__acquisition *acquisition)
+{
+    return acquisition->is_limited && !timeout_of(acquisition)->try_once
+               ? &timeout_of(acquisition)->timer
+               : NULL;
+}
+
+struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *link)
+{
+    return UVZK__CONTAINER_OF(link, struct uvzk__acquire_timeout, try_link)->acquisition;
+}
+
+static void timed_out(struct uvzk__timer *timer)
+{
+    struct uvzk__acquire_timeout *timeout =
+        UVZK__CONTAINER_OF(timer, struct uvzk__acquire_timeout, timer);
+    /* Before the end: afterwards the claim no longer knows what it waited for. */
+    int status =
+        uvzk__wait_timed_out(timeout->acquisition->claim, &timeout->timed_out_wait);
+
+    uvzk__acquisition_end_alone(timeout->acquisition, status);
+}
+
+void uvzk__acquisition_try_failed(struct uvzk__acquisition *acquisition)
+{
+    (void)uvzk__wait_timed_out(acquisition->claim,
+                               &timeout_of(acquisition)->timed_out_wait);
+    uvzk__acquisition_end(acquisition, UV_ETIMEDOUT);
+}
+
+/* For an acquisition that is limited. The acquisition of a claim waits from now on.
+ * timeout_ms: as in the options. */
+static void start_timeout(struct uvzk__acquisition *acquisition, int64_t timeout_ms)
+{
+    struct uvzk__session *session = uvzk__acquisition_session(acquisition);
+    struct uvzk__acquire_timeout *timeout = timeout_of(acquisition);
+
+    timeout->acquisition = acquisition;
+    timeout->try_once = timeout_ms == UVZK_TRY_ONCE;
+    if (timeout->try_once) {
+        uvzk__list_init(&timeout->try_link);
+        uvzk__list_append(&session->claims->try_once, &timeout->try_link);
+    } else {
+        timeout->timer.due = timed_out;
+        uvzk__timer_set(session, &timeout->timer,
+                        uvzk__now(session) + (uint64_t)timeout_ms);
+    }
+}
+
 /* The acquisition no longer waits. */
 static void stop_timeout(struct uvzk__acquisition *acquisition)
 {
-    if (acquisition->is_limited) {
-        uvzk__acquire_timeout_stop(acquisition);
+    struct uvzk__timer *deadline = uvzk__acquisition_deadline(acquisition);
+
+    if (deadline != NULL) {
+        uvzk__timer_clear(uvzk__acquisition_session(acquisition), deadline);
+    } else if (acquisition->is_limited) {
+        uvzk__list_remove(&timeout_of(acquisition)->try_link);
     }
 }
 
@@ -144,7 +291,7 @@ static void notify_refusal(struct uvzk__acquisition *acquisition)
     uvzk_hold_acquire_cb acquire_cb = acquisition->acquire_cb;
     int status = -(int)acquisition->error;
     struct uvzk__timed_out_wait *timed_out_wait =
-        acquisition->is_limited ? uvzk__timeout_of(acquisition)->timed_out_wait : NULL;
+        acquisition->is_limited ? timeout_of(acquisition)->timed_out_wait : NULL;
 
     uvzk__timed_out_wait_notify(timed_out_wait, acquisition_finish(acquisition),
                                 acquire_cb, status);
@@ -153,7 +300,7 @@ static void notify_refusal(struct uvzk__acquisition *acquisition)
 /* The callback is cleared first: it runs once for each acquire. */
 static void notify_place(struct uvzk__acquisition *acquisition)
 {
-    struct uvzk__queued_report *place = uvzk__queued_report_of(acquisition);
+    struct uvzk__queued_report *place = queued_report_of(acquisition);
     uvzk_hold_queued_cb queued_cb = place->cb;
 
     place->cb = NULL;
@@ -233,21 +380,21 @@ static void deliver_warning(struct uvzk__notification *notification)
 }
 
 /* Prepares the parts that follow the acquisition, except for the timeout
- * (acquire_timeout.c). */
+ * (start_timeout). */
 static void init_parts(struct uvzk__acquisition *acquisition,
                        const uvzk_acquire_options_t *options)
 {
     if (acquisition->wants_place) {
-        uvzk__queued_report_of(acquisition)->cb = options->queued_cb;
+        queued_report_of(acquisition)->cb = options->queued_cb;
     }
     if (acquisition->revocable) {
-        struct uvzk__revocable_acquisition *told = uvzk__revocable_of(acquisition);
+        struct uvzk__revocable_acquisition *told = revocable_of(acquisition);
         told->cb = options->revoke_cb;
         told->notification.notify_cb = deliver_revocation;
         uvzk__list_init(&told->notification.link);
     }
     if (acquisition->wants_warning) {
-        struct uvzk__hold_warning *warning = uvzk__hold_warning_of(acquisition);
+        struct uvzk__hold_warning *warning = hold_warning_of(acquisition);
         warning->acquisition = acquisition;
         warning->cb = options->max_hold_cb;
         warning->notification.notify_cb = deliver_warning;
@@ -297,7 +444,7 @@ struct uvzk__acquisition *uvzk__acquisition_new(struct uvzk__lock *lock,
     bool wants_place = options->queued_cb != NULL;
     bool wants_warning = options->max_hold_cb != NULL;
     struct uvzk__acquisition *acquisition = uvzk__calloc(
-        1, uvzk__acquisition_size(is_revocable, is_limited, wants_place, wants_warning));
+        1, acquisition_size(is_revocable, is_limited, wants_place, wants_warning));
 
     if (acquisition == NULL) {
         return NULL;
@@ -332,7 +479,7 @@ void uvzk__acquisition_start(struct uvzk__acquisition *acquisition,
     if (claim != NULL) {
         uvzk__ring_append(&claim->acquisitions, &acquisition->in_claim);
         if (acquisition->is_limited) {
-            uvzk__acquire_timeout_start(acquisition, timeout_ms);
+            start_timeout(acquisition, timeout_ms);
         }
     }
 }
@@ -407,9 +554,9 @@ void uvzk__acquisition_revoked(struct uvzk__acquisition *acquisition)
 {
     /* The user of a RELEASING hold has already done what is asked for. */
     if (acquisition->revocable && acquisition->state != UVZK__ACQUISITION_RELEASING) {
-        uvzk__revocable_of(acquisition)->count++;
+        revocable_of(acquisition)->count++;
         uvzk__notify_later(uvzk__acquisition_session(acquisition),
-                           &uvzk__revocable_of(acquisition)->notification);
+                           &revocable_of(acquisition)->notification);
     }
 }
 
@@ -417,15 +564,15 @@ void uvzk__acquisition_warn(struct uvzk__acquisition *acquisition)
 {
     if (acquisition->wants_warning && acquisition->state == UVZK__ACQUISITION_GRANTED) {
         uvzk__notify_later(uvzk__acquisition_session(acquisition),
-                           &uvzk__hold_warning_of(acquisition)->notification);
+                           &hold_warning_of(acquisition)->notification);
     }
 }
 
 void uvzk__acquisition_queued(struct uvzk__acquisition *acquisition, uint64_t ahead)
 {
     if (acquisition->state == UVZK__ACQUISITION_ASKED && acquisition->wants_place &&
-        uvzk__queued_report_of(acquisition)->cb != NULL) {
-        uvzk__queued_report_of(acquisition)->ahead = ahead;
+        queued_report_of(acquisition)->cb != NULL) {
+        queued_report_of(acquisition)->ahead = ahead;
         acquisition_notify(acquisition);
     }
 }

@@ -52,7 +52,7 @@ struct uvzk__acquisition {
     uint64_t since_ms : 37;
     uint32_t error : 14; /* for the last callback: the status, negated */
     /* It has a timeout or UVZK_TRY_ONCE: a struct uvzk__acquire_timeout follows it
-     * (acquisition_parts.h). */
+     * (acquisition.c). */
     bool is_limited : 1;
     /* It has a revoke_cb: it is a struct uvzk__revocable_acquisition. */
     bool revocable : 1;
@@ -71,6 +71,11 @@ void uvzk__acquisition_end_alone(struct uvzk__acquisition *, int reason);
 bool uvzk__acquisition_is_loss(const struct uvzk__notification *);
 /* Its place in the queue is known: the queued callback will run. */
 void uvzk__acquisition_queued(struct uvzk__acquisition *, uint64_t ahead);
+
+/* The first function returns true if the acquisition has UVZK_TRY_ONCE; the second
+ * returns the acquisition to which a link in session->claims->try_once belongs. */
+bool uvzk__acquisition_is_try_once(const struct uvzk__acquisition *);
+struct uvzk__acquisition *uvzk__acquisition_of_try(struct uvzk__link *);
 
 /* The first acquisition of the claim, and the one after this one. NULL: there is none. */
 static inline struct uvzk__acquisition *
@@ -152,5 +157,11 @@ void uvzk__acquisition_revoked(struct uvzk__acquisition *);
 /* The end of the hold's time is near (hold_limit.h): the warning callback of a GRANTED
  * acquisition will run, if it has one. */
 void uvzk__acquisition_warn(struct uvzk__acquisition *);
+
+/* An acquisition with UVZK_TRY_ONCE finds the lock taken: ends with UV_ETIMEDOUT. */
+void uvzk__acquisition_try_failed(struct uvzk__acquisition *);
+
+/* The timer of its timeout. NULL: it has UVZK_TRY_ONCE, or waits without limit. */
+struct uvzk__timer *uvzk__acquisition_deadline(const struct uvzk__acquisition *);
 
 #endif

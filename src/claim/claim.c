@@ -1,6 +1,6 @@
 /* A claim: what one owner asks of one lock in one session (claim.h). acquire.c makes
  * claims, the recipes decide through their claim_kind when a claim holds, and contenders
- * report to their claim through contender_user.c.
+ * report to their claim through uvzk__claim_contender_user.
  *
  * A claim ends once, in uvzk__claim_end. After that the lock no longer knows the claim.
  * The claim is freed when its last contender has left, which is when the last of its
@@ -10,13 +10,20 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/table.h"
 #include "base/traceparent.h"
 #include "claim/acquisition.h"
+#include "claim/claim_acquisitions.h"
 #include "claim/lock.h"
+#include "claim/revocation.h"
+#include "directory/acl_retry.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
+#include "engine/invariant.h"
+#include "engine/session.h"
 #include "engine/turn.h"
+#include "proof/validity.h"
 
 static const struct uvzk__state table[] = {
     UVZK__STATE(UVZK__CLAIM_, ASKING, HELD, GIVEN_UP, EMPTYING),
@@ -517,3 +524,208 @@ const struct uvzk__claim_kind uvzk__claim_plain = {
     .ungranted = uvzk__claim_plain_ungranted,
     .ended = uvzk__claim_plain_ended,
 };
+
+/* ------------------------------------------------- the events of its contenders */
+
+/* The claim's kind decides what a grant or an end means for the claim as a whole. Here is
+ * what is the same for all kinds: the count of the contenders that hold, the status that
+ * the release reports, and contenders that have no claim: orphans, and those whose delete
+ * the ACL refuses. */
+static void contender_user_granted(struct uvzk__contender *contender)
+{
+    struct uvzk__claim *claim = contender->claim;
+
+    claim->held_count++;
+    claim->kind->granted(contender);
+}
+
+static void hold_ended(struct uvzk__contender *contender)
+{
+    contender->claim->held_count--;
+}
+
+static void contender_user_ungranted(struct uvzk__contender *contender)
+{
+    contender->claim->kind->ungranted(contender);
+}
+
+static void contender_user_ended(struct uvzk__contender *contender, int code)
+{
+    contender->claim->kind->ended(contender, code);
+}
+
+/* The status that a release reports for a znode that is gone. */
+static int release_status_of(const struct uvzk__node *node)
+{
+    if (node->status == UVZK_EDELETED) {
+        return UVZK_ELOST; /* another client deleted it before our delete */
+    }
+    return node->status != 0 ? node->status : node->deleted ? 0 : UVZK_ELOST;
+}
+
+/* The contender leaves its claim, which records what happened to the znode. An orphan has
+ * no claim. */
+static void detach_claim(struct uvzk__contender *contender, int status)
+{
+    struct uvzk__claim *claim = contender->claim;
+
+    if (contender->kind->orphan) {
+        return;
+    }
+    /* One that only admits is not part of the hold, so its delete does not decide the
+     * release's status. */
+    if (!contender->kind->admits) {
+        uvzk__claim_set_release_status(claim, status);
+    }
+    if (claim->kind->contender_gone != NULL) {
+        claim->kind->contender_gone(contender, status);
+    }
+    uvzk__claim_detach(contender);
+}
+
+/* The claim ends although the znode still exists, because its delete may be refused for a
+ * long time. The contender continues without the claim (acl_retry.h). */
+static void contender_user_undeletable(struct uvzk__contender *contender)
+{
+    int status = contender->node.status;
+
+    detach_claim(contender, status != 0 ? status : UVZK_ENOAUTH);
+}
+
+static void contender_user_over(struct uvzk__contender *contender)
+{
+    /* It has left its claim already. */
+    if (contender->state == UVZK__CONTENDER_UNDELETABLE) {
+        uvzk__undeletable_gone(contender);
+    } else {
+        detach_claim(contender, release_status_of(&contender->node));
+    }
+}
+
+static bool may_delete(struct uvzk__contender *contender)
+{
+    if (contender->state == UVZK__CONTENDER_UNDELETABLE) {
+        return uvzk__undeletable_take_turn(contender);
+    }
+    /* An orphan was identified by a listing (divergence.h). */
+    return contender->kind->orphan || contender->claim->kind->may_delete == NULL ||
+           contender->claim->kind->may_delete(contender);
+}
+
+static bool grant_notified(const struct uvzk__contender *contender)
+{
+    return uvzk__claim_grant_notified(contender->claim);
+}
+
+static void contender_user_queued(struct uvzk__contender *contender, uint64_t ahead)
+{
+    uvzk__claim_queued(contender->claim, ahead);
+}
+
+static bool any_try_once(const struct uvzk__session *session)
+{
+    return !uvzk__list_empty(&session->claims->try_once);
+}
+
+static void has_to_wait(struct uvzk__contender *contender)
+{
+    uvzk__claim_end_try_once(contender->claim);
+}
+
+static void contender_user_data(const struct uvzk__contender *contender,
+                                const void **bytes, size_t *length)
+{
+    const struct uvzk__claim *claim = contender->claim;
+
+    *bytes = NULL;
+    *length = 0;
+    if (claim->has_data) {
+        *bytes = uvzk__claim_data(claim);
+        *length = uvzk__claim_data_length(claim);
+    }
+}
+
+const struct uvzk__contender_user uvzk__claim_contender_user = {
+    .granted = contender_user_granted,
+    .hold_ended = hold_ended,
+    .ungranted = contender_user_ungranted,
+    .ended = contender_user_ended,
+    .undeletable = contender_user_undeletable,
+    .over = contender_user_over,
+    .may_delete = may_delete,
+    .grant_notified = grant_notified,
+    .queued = contender_user_queued,
+    .any_try_once = any_try_once,
+    .has_to_wait = has_to_wait,
+    .own_node_read = uvzk__revocation_read,
+    .data = contender_user_data,
+};
+
+/* ----------------------------------------------------------- until when it is valid */
+
+/* [P2] A multi lock is valid as long as each of its members is. The members' claims may
+ * be in other sessions than this claim, each with its own proof, or may be persistent. So
+ * only the members' proofs count, and the earliest one decides. */
+static uint64_t members_valid_until(const struct uvzk__claim *claim)
+{
+    uint64_t until = UINT64_MAX;
+    const struct uvzk__claim *member;
+
+    for (uint32_t i = 0; (member = claim->kind->member(claim, i)) != NULL; i++) {
+        uint64_t one = uvzk__claim_valid_until(member);
+        until = one < until ? one : until;
+    }
+    return until;
+}
+
+/* [P2] A hold is not valid beyond its max_hold_ms, so code that has copied the end of the
+ * validity stops before the lock is released. */
+uint64_t uvzk__claim_valid_until(const struct uvzk__claim *claim)
+{
+    uint64_t limit =
+        claim->limited ? uvzk__hold_limit_end(uvzk__claim_hold_limit(claim)) : UINT64_MAX;
+
+    if (uvzk__is_broken(claim->session)) {
+        return 0;
+    }
+    uint64_t proved = claim->kind->member != NULL ? members_valid_until(claim)
+                      : claim->persistent         ? UINT64_MAX
+                                                  : uvzk__validity_end(claim->session);
+    return proved < limit ? proved : limit;
+}
+
+bool uvzk__claim_holds(const struct uvzk__claim *claim)
+{
+    return claim->state == UVZK__CLAIM_HELD &&
+           uvzk__validity_lasts(claim->session, uvzk__claim_valid_until(claim));
+}
+
+/* ------------------------------------------------- what the room keeps of a session */
+
+void uvzk__claims_init(struct uvzk__claims *claims)
+{
+    uvzk__list_init(&claims->locks);
+    uvzk__list_init(&claims->try_once);
+    uvzk__list_init(&claims->to_withdraw);
+}
+
+void uvzk__claims_free(struct uvzk__claims *claims)
+{
+    uvzk__free(claims->user_text);
+}
+
+char *uvzk__claims_user_text(struct uvzk__session *session, size_t size)
+{
+    struct uvzk__claims *claims = session->claims;
+
+    if (claims->user_text == NULL || size > claims->user_text_size) {
+        /* One byte more, so that a size of 0 yields a buffer too. */
+        char *larger = uvzk__realloc(claims->user_text, size + 1);
+        if (larger == NULL) {
+            return NULL;
+        }
+        claims->user_text = larger;
+        claims->user_text_size = size;
+    }
+    return claims->user_text;
+}

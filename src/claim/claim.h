@@ -16,12 +16,40 @@
 #define UVZK_CLAIM_H
 
 #include "base/machine.h"
-#include "claim/claims.h"
 #include "claim/hold_limit.h"
 #include "claim/wait_reason.h"
 #include "directory/queue.h"
 
+struct uvzk__contender_user;
 struct uvzk__lock;
+struct uvzk__session;
+
+/* What this room keeps for one session: its locks, the lists of claims and acquisitions
+ * that wait for something, and a buffer for texts. */
+struct uvzk__claims {
+    struct uvzk__link locks;    /* made in this session, until they are freed */
+    struct uvzk__link try_once; /* pending acquisitions with UVZK_TRY_ONCE */
+    /* Claims that have ended, whose contenders are withdrawn in the next round. */
+    struct uvzk__link to_withdraw;
+    /* The buffer of uvzk__claims_user_text; NULL: none yet. */
+    char *user_text;
+    /* In bytes, without one byte that is always added. */
+    size_t user_text_size;
+    /* Locks made in this session so far; the last number that was given out. */
+    uint64_t locks_made;
+};
+
+/* The struct itself is part of the session's memory (client/create.c). init prepares its
+ * lists; free frees what the struct points to. */
+void uvzk__claims_init(struct uvzk__claims *);
+void uvzk__claims_free(struct uvzk__claims *);
+
+/* Returns a buffer of at least `size` bytes for a text that the user may read until the
+ * next call of this function. The session owns the buffer. NULL: out of memory. */
+char *uvzk__claims_user_text(struct uvzk__session *, size_t size);
+
+/* The callbacks by which contenders report to their claims, and ask them. */
+extern const struct uvzk__contender_user uvzk__claim_contender_user;
 
 /* How the claims of a recipe differ. Each contender of a claim reports to the kind of its
  * claim. */
@@ -219,7 +247,18 @@ void uvzk__claim_plain_granted(struct uvzk__contender *);
 void uvzk__claim_plain_ungranted(struct uvzk__contender *);
 void uvzk__claim_plain_ended(struct uvzk__contender *, int code);
 
+/* Returns true if the claim holds as a whole, and the hold is still valid by the
+ * clock. */
+bool uvzk__claim_holds(const struct uvzk__claim *);
+
 /* ------------------------------------------------------------ for this room alone */
+
+/* Until when the hold is proved, in ms of uvzk__now; UINT64_MAX: without limit. A hold with
+ * ephemeral znodes is valid as long as its session is proved. A hold with persistent znodes
+ * is valid without limit. A hold that consists of other claims (a multi lock in turn) is
+ * valid as long as each of these. If the hold is limited (hold_limit.h), it is valid at
+ * most until its time is over. */
+uint64_t uvzk__claim_valid_until(const struct uvzk__claim *);
 
 /* The limit of its hold. NULL: none. */
 static inline struct uvzk__hold_limit *

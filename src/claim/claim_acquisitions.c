@@ -2,7 +2,6 @@
  * (claim_acquisitions.h). claim.c reports the grant and the end of the claim itself. */
 #include "claim/claim_acquisitions.h"
 
-#include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 

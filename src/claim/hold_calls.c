@@ -8,7 +8,6 @@
 #include "base/refusal.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
-#include "claim/claim_validity.h"
 
 /* NULL: not pending, held or ending; or the struct is a copy, which is not the hold. */
 static struct uvzk__acquisition *acquisition_of(const uvzk_hold_t *hold)

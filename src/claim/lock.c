@@ -121,8 +121,7 @@ struct uvzk__lock *uvzk__lock_new(struct uvzk__session *session, uvzk_lock_t *ha
     lock->handle = handle;
     /* A multi lock has no path of its own, so it stays in the given session. */
     lock->session = path[0] == '\0' ? session : uvzk__home_of(session, lock->path->text);
-    lock->number =
-        uvzk__claims_number_lock(lock->session->claims) & UVZK__LOCK_NUMBER_MAX;
+    lock->number = ++lock->session->claims->locks_made & UVZK__LOCK_NUMBER_MAX;
     uvzk__list_init(&lock->claims);
     uvzk__list_append(&lock->session->claims->locks, &lock->in_session);
     handle->impl = lock;

@@ -1,6 +1,6 @@
 /* Computes what an acquire waits for, translates it into the public uvzk_wait_info_t, and
  * keeps the result for the callback of an acquire that has timed out (timed_out_wait.h).
- * acquire_timeout.c, acquisition.c and hold_wait.c call it. It requests nothing from a
+ * acquisition.c and hold_wait.c call it. It requests nothing from a
  * server: the answer is the latest state of the directories. */
 #include "claim/timed_out_wait.h"
 

@@ -15,7 +15,6 @@
 #include "base/retry.h"
 #include "base/struct_size.h"
 #include "claim/claim.h"
-#include "claim/contender_user.h"
 #include "client/combined_state.h"
 #include "client/lifecycle.h"
 #include "client/option_table.h"

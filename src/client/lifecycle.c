@@ -12,7 +12,6 @@
 
 #include "barrier/barriers.h"
 #include "base/retry.h"
-#include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/claim_acquisitions.h"

@@ -313,17 +313,6 @@ static void give_up(struct uvzk__contender *contender, bool held, int code)
     uvzk__user_of(contender)->ended(contender, code);
 }
 
-/* A node does not know its client, so an illegal move of it is reported here. */
-static void check_node(struct uvzk__contender *contender)
-{
-    const struct uvzk__node *node = &contender->node;
-
-    if (node->illegal != 0) {
-        uvzk__illegal_move(uvzk__session_of(contender), &uvzk__node_machine,
-                           node->illegal - 1U, node->state);
-    }
-}
-
 /* A contender that is given up stays on its list when its node is GONE: it ends next. */
 void uvzk__contender_update(struct uvzk__contender *contender)
 {
@@ -331,7 +320,11 @@ void uvzk__contender_update(struct uvzk__contender *contender)
     bool given_up = uvzk__contender_is_given_up(contender);
     bool held = uvzk__contender_holds(contender);
 
-    check_node(contender);
+    /* A node does not know its client, so an illegal move of it is reported here. */
+    if (contender->node.illegal != 0) {
+        uvzk__illegal_move(uvzk__session_of(contender), &uvzk__node_machine,
+                           contender->node.illegal - 1U, contender->node.state);
+    }
     if (!uvzk__expect(uvzk__session_of(contender),
                       contender->state != UVZK__CONTENDER_ENDED,
                       "contender: an event after its end")) {

@@ -177,7 +177,7 @@ static inline bool uvzk__contender_is_given_up(const struct uvzk__contender *con
 }
 
 /* The callbacks by which contenders report to their claims and ask them.
- * claim/contender_user.c implements them. A contender without a claim calls only those
+ * claim/claim.c implements them. A contender without a claim calls only those
  * that say so. */
 struct uvzk__contender_user {
     /* The contender is granted. hold_ended: it is no longer granted, for any reason. */

@@ -15,7 +15,6 @@
 #include "directory/freshness.h"
 #include "directory/own_watch.h"
 #include "directory/queue.h"
-#include "directory/settle/creates.h"
 #include "engine/acl.h"
 #include "engine/inflight.h"
 #include "engine/invariant.h"
@@ -50,6 +49,7 @@ size_t uvzk__contender_path_room(const struct uvzk__directory_kind *kind,
  * earlier node of this contender may still exist. */
 int uvzk__contender_new_name(struct uvzk__contender *contender)
 {
+    char *session_prefix = uvzk__session_of(contender)->directories->uuid_prefix;
     char prefix[UVZK__PROTECTED_NAME_SIZE];
     uint8_t uuid[UVZK__UUID_BYTES];
 
@@ -58,10 +58,15 @@ int uvzk__contender_new_name(struct uvzk__contender *contender)
     }
     uvzk__uuid_from_random(uuid);
     (void)uvzk__protected_name(prefix, uuid, uvzk__contender_name_prefix(contender));
-    /* All names of a session share 13 characters of the UUID, so view.c recognizes
-     * them. */
-    uvzk__directories_apply_uuid_prefix(uvzk__session_of(contender)->directories,
-                                        prefix + UVZK__UUID_AT);
+    /* All names of a session share 13 characters of the UUID, so view.c recognizes them.
+     * The first UUID of a session provides them. They are reset when the session has ended,
+     * so znodes that remain from an earlier session are not mistaken for znodes of this
+     * one. */
+    if (session_prefix[0] == '\0') {
+        memcpy(session_prefix, prefix + UVZK__UUID_AT, UVZK__UUID_PREFIX_TEXT);
+    } else {
+        memcpy(prefix + UVZK__UUID_AT, session_prefix, UVZK__UUID_PREFIX_TEXT);
+    }
     (void)uvzk__path_join_into(contender->path, contender->queue->path->text, prefix);
     return 0;
 }
@@ -233,17 +238,6 @@ const struct uvzk__acl *uvzk__contender_acl(struct uvzk__contender *contender,
     return acl;
 }
 
-/* Reads the number that the server has appended to the path of the create. False: the path
- * is not that one with a number. */
-static bool read_number(struct uvzk__contender *contender, const char *path,
-                        int32_t *sequence)
-{
-    size_t length = (size_t)(number_of(contender) - contender->path);
-
-    return strncmp(path, contender->path, length) == 0 &&
-           uvzk__sequence_parse(path + length, sequence);
-}
-
 /* Passes the reply of a create to the node's machine. The caller updates the contender
  * afterwards. */
 static void apply_create(struct uvzk__contender *contender, int status, const char *path,
@@ -252,7 +246,10 @@ static void apply_create(struct uvzk__contender *contender, int status, const ch
     struct uvzk__place place = {0, czxid};
 
     if (status == 0) {
-        if (read_number(contender, path, &place.sequence)) {
+        /* The server has appended the number to the path of the create. */
+        size_t length = (size_t)(number_of(contender) - contender->path);
+        if (strncmp(path, contender->path, length) == 0 &&
+            uvzk__sequence_parse(path + length, &place.sequence)) {
             uvzk__contender_set_sequence(contender, place.sequence);
         } else {
             status = UVZK_EZOOKEEPER; /* a node exists: it is searched for */
@@ -478,7 +475,9 @@ void uvzk__contender_pump(struct uvzk__contender *contender)
         } else if (contender->kind->create != NULL) {
             contender->kind->create(contender);
         } else {
-            uvzk__create_order_want(contender);
+            /* Sent when its directory is settled (creates.c). */
+            contender->queue->creates.wanted = true;
+            uvzk__queue_settle_later(contender->queue);
         }
     } else if (contender->revocable) {
         uvzk__own_watch_arm(contender);

@@ -180,19 +180,6 @@ struct uvzk__queue *uvzk__first_at(const struct uvzk__session *, const char *pat
 
 struct uvzk__queue *uvzk__next_at(const struct uvzk__queue *);
 
-/* Writes the session's prefix into the text of a new UUID (36 characters). The first UUID
- * of a session provides the prefix. uuid_prefix is reset when the session has ended, so
- * znodes that remain from an earlier session are not mistaken for znodes of this one. */
-static inline void
-uvzk__directories_apply_uuid_prefix(struct uvzk__directories *directories, char *uuid)
-{
-    if (directories->uuid_prefix[0] == '\0') {
-        memcpy(directories->uuid_prefix, uuid, UVZK__UUID_PREFIX_TEXT);
-    } else {
-        memcpy(uuid, directories->uuid_prefix, UVZK__UUID_PREFIX_TEXT);
-    }
-}
-
 static inline bool
 uvzk__directories_is_own_uuid(const struct uvzk__directories *directories,
                               const char *uuid)

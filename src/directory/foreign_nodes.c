@@ -21,6 +21,13 @@ void uvzk__foreign_nodes_free(struct uvzk__foreign_node *foreign_nodes, size_t c
     uvzk__free(foreign_nodes);
 }
 
+bool uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *foreign_nodes)
+{
+    return foreign_nodes->list != NULL || foreign_nodes->children > 0 ||
+           foreign_nodes->leases > 0 || foreign_nodes->others_behind ||
+           foreign_nodes->denied != NULL;
+}
+
 size_t uvzk__foreign_nodes_before(const struct uvzk__queue *queue,
                                   const struct uvzk__contender *contender)
 {

@@ -64,13 +64,7 @@ void uvzk__foreign_nodes_free(struct uvzk__foreign_node *, size_t count);
 
 /* Returns true if the struct contains anything that must be kept
  * (uvzk__queue_trim_optional). */
-static inline bool
-uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *foreign_nodes)
-{
-    return foreign_nodes->list != NULL || foreign_nodes->children > 0 ||
-           foreign_nodes->leases > 0 || foreign_nodes->others_behind ||
-           foreign_nodes->denied != NULL;
-}
+bool uvzk__foreign_nodes_known(const struct uvzk__foreign_nodes *);
 
 /* The nearest foreign node before the one that uvzk__blocker returns. NULL: there is
  * none, or the directory has readers: a writer that goes makes the writers behind it list

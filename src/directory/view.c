@@ -119,7 +119,8 @@ static void *room_for(size_t count, size_t size)
     return uvzk__calloc(count == 0 ? 1 : count, size);
 }
 
-static int collect_placed(struct uvzk__queue *queue, struct scan *scan)
+/* Contenders that are searched for are rare. */
+static int collect_ours(struct uvzk__queue *queue, struct scan *scan)
 {
     struct uvzk__contender **into;
 
@@ -137,16 +138,8 @@ static int collect_placed(struct uvzk__queue *queue, struct scan *scan)
     scan->placed_count = (size_t)(into - scan->placed);
     qsort(scan->placed, scan->placed_count, sizeof(struct uvzk__contender *),
           contenders_by_place);
-    return 0;
-}
-
-/* Contenders that are searched for are rare. */
-static int collect_ours(struct uvzk__queue *queue, struct scan *scan)
-{
-    int status = collect_placed(queue, scan);
-
-    if (status != 0 || queue->counts.asking == 0) {
-        return status;
+    if (queue->counts.asking == 0) {
+        return 0;
     }
     scan->unknown_count = collect_unknown(queue, NULL);
     scan->unknown = room_for(scan->unknown_count, sizeof(struct uvzk__contender *));
@@ -317,16 +310,6 @@ static int keep_foreign_nodes(const struct uvzk__queue *queue, struct scan *scan
     return 0;
 }
 
-static void free_scan(struct scan *scan)
-{
-    uvzk__free(scan->sightings);
-    uvzk__free(scan->placed);
-    uvzk__free(scan->unknown);
-    if (scan->foreign_nodes != NULL) {
-        uvzk__foreign_nodes_free(scan->foreign_nodes, scan->foreign_node_count);
-    }
-}
-
 /* Allocates the optional part of the directory if the view will contain anything of other
  * clients, and takes over what the listing shows of other kinds. */
 static int need_room(struct uvzk__queue *queue, const struct scan *scan)
@@ -401,33 +384,29 @@ static void resolve_missing(struct uvzk__queue *queue, const struct scan *scan)
     }
 }
 
-/* The listing shows the node of a local contender, and all nodes before it. In UNKNOWN the
- * node has a place now. */
-static void tell_shown(struct uvzk__queue *queue, const struct sighting *sighting)
-{
-    struct uvzk__contender *contender = sighting->contender;
-
-    contender->predecessors_known = true;
-    if (uvzk__node_has_place(&contender->node) &&
-        uvzk__blocker(queue, contender) == NULL) {
-        uvzk__contender_set_unblocked(contender, queue->freshness.listing_stamp);
-    }
-    uvzk__last_seen_set(contender, queue->freshness.listing_stamp);
-    if (contender->node.state == UVZK__NODE_UNKNOWN) {
-        uvzk__contender_found(contender, sighting->parsed.sequence);
-    }
-}
-
-/* It must run after resolve_missing: each node that is reported missing there raises
+/* The listing shows the nodes of local contenders, and all nodes before each of them. In
+ * UNKNOWN the node has a place now.
+ *
+ * It must run after resolve_missing: each node that is reported missing there raises
  * foreign_deletes, and a sighting counts only if it is not older than the last of these
  * reports (freshness.h). And it must run after apply_listing, because uvzk__blocker reads
  * the foreign nodes. Each state is read again, because an earlier step may have changed
  * it. */
-static void tell_all_shown(struct uvzk__queue *queue, const struct scan *scan)
+static void tell_shown(struct uvzk__queue *queue, const struct scan *scan)
 {
     for (size_t i = 0; i < scan->sighting_count; i++) {
-        if (scan->sightings[i].contender != NULL) {
-            tell_shown(queue, &scan->sightings[i]);
+        struct uvzk__contender *contender = scan->sightings[i].contender;
+        if (contender == NULL) {
+            continue;
+        }
+        contender->predecessors_known = true;
+        if (uvzk__node_has_place(&contender->node) &&
+            uvzk__blocker(queue, contender) == NULL) {
+            uvzk__contender_set_unblocked(contender, queue->freshness.listing_stamp);
+        }
+        uvzk__last_seen_set(contender, queue->freshness.listing_stamp);
+        if (contender->node.state == UVZK__NODE_UNKNOWN) {
+            uvzk__contender_found(contender, scan->sightings[i].parsed.sequence);
         }
     }
 }
@@ -499,10 +478,15 @@ int uvzk__view_update(struct uvzk__queue *queue, const char *const *names, size_
             check_possible_orphans(queue, &scan);
         }
         resolve_missing(queue, &scan);
-        tell_all_shown(queue, &scan);
+        tell_shown(queue, &scan);
         resolve_absent(queue, &scan);
         notify_positions(queue);
     }
-    free_scan(&scan);
+    uvzk__free(scan.sightings);
+    uvzk__free(scan.placed);
+    uvzk__free(scan.unknown);
+    if (scan.foreign_nodes != NULL) {
+        uvzk__foreign_nodes_free(scan.foreign_nodes, scan.foreign_node_count);
+    }
     return status;
 }

@@ -9,7 +9,6 @@
 
 #include "base/refusal.h"
 #include "claim/claim.h"
-#include "claim/claim_validity.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/queue.h"

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "claim/acquire_timeout.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/hold_limit.h"

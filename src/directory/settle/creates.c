@@ -209,12 +209,6 @@ void uvzk__create_alone(struct uvzk__contender *contender)
     }
 }
 
-void uvzk__create_order_want(struct uvzk__contender *contender)
-{
-    contender->queue->creates.wanted = true;
-    uvzk__queue_settle_later(contender->queue);
-}
-
 /* Returns true if the create of this contender is sent in the order of its directory, and
  * is neither sent nor gathered yet. */
 static bool is_wanted(const struct uvzk__contender *contender)
@@ -291,11 +285,6 @@ static void move_and_count(struct create_batch *batch,
                                          batch->state == UVZK__CREATE_BATCH_UNDER_WAY);
 }
 
-static struct uvzk__contender *to_create_at(struct uvzk__link *link)
-{
-    return UVZK__CONTAINER_OF(link, struct uvzk__contender, in_batch);
-}
-
 /* --------------------------------------------------------------- filling a multi */
 
 /* Returns true if the ACL gives READ to anyone. If it does not, no exists can return the
@@ -342,7 +331,8 @@ static void fill_batch(struct create_batch *batch)
     struct uvzk__link *head = &batch->session->directories->to_create;
 
     while (!uvzk__list_empty(head) && batch->count < CREATES_PER_BATCH &&
-           add_create(batch, to_create_at(head->next))) {
+           add_create(batch,
+                      UVZK__CONTAINER_OF(head->next, struct uvzk__contender, in_batch))) {
     }
 }
 
@@ -585,7 +575,7 @@ static void send_one(struct uvzk__session *session)
     struct create_batch *batch = is_lone(head) ? NULL : uvzk__calloc(1, sizeof(*batch));
 
     if (batch == NULL) {
-        send_alone(to_create_at(head->next));
+        send_alone(UVZK__CONTAINER_OF(head->next, struct uvzk__contender, in_batch));
         return;
     }
     batch->session = session;
@@ -610,7 +600,8 @@ bool uvzk__create_batches_due(const struct uvzk__session *session)
 void uvzk__create_batches_send_lone(struct uvzk__session *session)
 {
     if (uvzk__create_batches_due(session) && is_lone(&session->directories->to_create)) {
-        send_alone(to_create_at(session->directories->to_create.next));
+        send_alone(UVZK__CONTAINER_OF(session->directories->to_create.next,
+                                      struct uvzk__contender, in_batch));
     }
 }
 

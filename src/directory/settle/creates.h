@@ -88,10 +88,6 @@ bool uvzk__create_batches_due(const struct uvzk__session *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* The contender's node needs a create, which is sent when its directory is settled
- * (uvzk__create_order_send). */
-void uvzk__create_order_want(struct uvzk__contender *);
-
 /* Sends the creates that are wanted in the directory, in the order in which they were
  * requested, or adds them to the next multis. Those that have to wait for others stay
  * wanted. Called at the beginning of a round for each directory that is settled in it. */
