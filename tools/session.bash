@@ -4,6 +4,7 @@
 # a server that outlives its test is nobody's.
 
 session= # its id, which is the command's process id; empty when none runs
+beside=  # a shell in the background that has sessions of its own; empty when none runs
 
 # Prints the processes of the session that are alive; a zombie is not.
 session_members() {
@@ -63,14 +64,41 @@ in_session() { # <command> [argument...]
     return "$status"
 }
 
+# In a shell in the background, which has none of the traps of the shell that began it.
+apart() { # <function> [argument...]
+    session=
+    beside=
+    stop_when_told
+    "$@"
+}
+
+# Runs a function of this script in the background, beside what the script runs meanwhile. Its
+# output goes to the file. Afterwards the script waits for $beside.
+begin_beside() { # <file> <function> [argument...]
+    local output=$1
+    shift
+    apart "$@" >"$output" 2>&1 &
+    beside=$!
+}
+
 interrupted() { # <signal> <exit code>
     trap '' INT TERM HUP
     echo "stopping on $1" >&2
+    if [[ -n $beside ]]; then
+        kill -TERM "$beside" 2>/dev/null || true
+    fi
     if [[ -n $session ]]; then
         stop_session
     fi
+    if [[ -n $beside ]]; then
+        wait "$beside" || true
+    fi
     exit "$2"
 }
-trap 'interrupted SIGINT 130' INT
-trap 'interrupted SIGTERM 143' TERM
-trap 'interrupted SIGHUP 129' HUP
+
+stop_when_told() {
+    trap 'interrupted SIGINT 130' INT
+    trap 'interrupted SIGTERM 143' TERM
+    trap 'interrupted SIGHUP 129' HUP
+}
+stop_when_told
