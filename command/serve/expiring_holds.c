@@ -33,10 +33,18 @@ static void on_timer(uv_timer_t *timer)
     wait_for_first(expiring);
 }
 
+static void wait_for(struct expiring_holds *expiring, uint64_t until)
+{
+    uint64_t now = uvzk_now();
+
+    expiring->first = until;
+    uv_timer_start(&expiring->timer, on_timer, until > now ? until - now : 0, 0);
+}
+
 static void wait_for_first(struct expiring_holds *expiring)
 {
     const struct served_hold *hold;
-    uint64_t first = UINT64_MAX, now = uvzk_now();
+    uint64_t first = UINT64_MAX;
 
     DL_FOREACH(expiring->holds, hold)
     {
@@ -45,7 +53,7 @@ static void wait_for_first(struct expiring_holds *expiring)
     if (expiring->holds == NULL) {
         uv_timer_stop(&expiring->timer);
     } else {
-        uv_timer_start(&expiring->timer, on_timer, first > now ? first - now : 0, 0);
+        wait_for(expiring, first);
     }
 }
 
@@ -58,8 +66,12 @@ void expiring_holds_init(struct expiring_holds *expiring, uv_loop_t *loop)
 
 void expiring_holds_add(struct expiring_holds *expiring, struct served_hold *hold)
 {
+    bool is_first = expiring->holds == NULL || hold->told_until < expiring->first;
+
     DL_APPEND(expiring->holds, hold);
-    wait_for_first(expiring);
+    if (is_first) {
+        wait_for(expiring, hold->told_until);
+    }
 }
 
 void expiring_holds_end(struct expiring_holds *expiring)

@@ -3,12 +3,15 @@
 #ifndef EXPIRING_HOLDS_H
 #define EXPIRING_HOLDS_H
 
+#include <stdint.h>
+
 #include <uv.h>
 
 struct served_hold;
 
 struct expiring_holds {
     uv_timer_t timer;
+    uint64_t first; /* when the first of them expires, or earlier; CLOCK_BOOTTIME, ms */
     struct served_hold *holds;
 };
 
