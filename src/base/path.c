@@ -1,7 +1,7 @@
-/* Checks paths by ZooKeeper's rules, and joins and splits them (path.h). Pure
- * functions. */
+/* Checks paths by ZooKeeper's rules, and joins, splits and shares them (path.h). */
 #include "base/path.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -204,4 +204,31 @@ uint32_t uvzk__path_hash(const char *path)
 
     HASH_VALUE(path, length, hash);
     return hash;
+}
+
+struct uvzk__shared_path *uvzk__shared_path_join(const char *parent, const char *child)
+{
+    struct uvzk__shared_path *path =
+        uvzk__malloc(offsetof(struct uvzk__shared_path, text) +
+                     uvzk__path_join_into(NULL, parent, child));
+
+    if (path != NULL) {
+        path->refs = 1;
+        (void)uvzk__path_join_into(path->text, parent, child);
+        path->hash = uvzk__path_hash(path->text);
+    }
+    return path;
+}
+
+struct uvzk__shared_path *uvzk__shared_path_ref(struct uvzk__shared_path *path)
+{
+    path->refs++;
+    return path;
+}
+
+void uvzk__shared_path_unref(struct uvzk__shared_path *path)
+{
+    if (path != NULL && --path->refs == 0) {
+        uvzk__free(path);
+    }
 }

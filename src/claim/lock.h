@@ -4,7 +4,7 @@
 #ifndef UVZK_LOCK_H
 #define UVZK_LOCK_H
 
-#include "base/shared_path.h"
+#include "base/path.h"
 #include "claim/claim.h"
 #include "claim/participant.h"
 

@@ -21,7 +21,7 @@
 #include "engine/log.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
-#include "engine/watch_renewal.h"
+#include "engine/watch.h"
 
 /* How long a new create waits, each time, for the replies of requests that still name the
  * old node. */

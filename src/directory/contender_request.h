@@ -101,7 +101,7 @@ void uvzk__contender_create_batch_answered(struct uvzk__contender *, const char 
 void uvzk__contender_identified(struct uvzk__contender *, int status, int64_t czxid,
                                 bool ours, uint64_t shown);
 
-/* Sets its own watch again in about a session timeout (watch_renewal.h). It must not be
+/* Sets its own watch again in about a session timeout (watch.h). It must not be
  * backing off; if it backs off later, the renewal is dropped, because both share one
  * timer. False: out of memory, which cannot happen for a revocable contender. The second
  * function cancels the renewal. */

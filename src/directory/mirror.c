@@ -20,7 +20,7 @@
 #include "directory/queue.h"
 #include "directory/watermark.h"
 #include "engine/turn.h"
-#include "engine/watch_budget.h"
+#include "engine/watch.h"
 
 /* The foreign nodes are counted by sessions again whenever their number has doubled, from
  * this number on. */

@@ -14,7 +14,6 @@
 #include "engine/submission.h"
 #include "engine/turn.h"
 #include "engine/watch.h"
-#include "engine/watch_budget.h"
 
 struct uvzk__own_watch_data {
     struct uvzk__watcher watcher;

@@ -19,9 +19,9 @@
  *     is silent, the node existed when the predecessor went.
  *
  * A server sends no event to a client that may not READ the node at that moment, but the
- * watch is used up (watch_renewal.h). So silence counts for one session timeout only, and
+ * watch is used up (watch.h). So silence counts for one session timeout only, and
  * a revocable contender reads its node again about once a session timeout. When room for
- * watches gets scarce (watch_budget.h), a waiter that is not revocable has no own watch,
+ * watches gets scarce (watch.h), a waiter that is not revocable has no own watch,
  * and a proof shows its node instead.
  *
  * The watch stays armed while the contender holds and reports a deletion at once. The

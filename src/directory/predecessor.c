@@ -5,7 +5,7 @@
  * The idea: only the first in line watches, and only one node, so the end of a hold wakes
  * at most two clients: the next one, and the one after it, which prepares. Local
  * contenders behind the first in line need no watch. Because an event may be lost
- * (watch_renewal.h), the watch is removed and set again about once per session timeout. A
+ * (watch.h), the watch is removed and set again about once per session timeout. A
  * waiter that is still blocked then asks whether the node that blocks it really exists
  * (divergence.h). */
 #include "directory/predecessor.h"

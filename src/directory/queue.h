@@ -24,7 +24,7 @@
 #define UVZK_QUEUE_H
 
 #include "base/memory.h"
-#include "base/shared_path.h"
+#include "base/path.h"
 #include "directory/acl_retry.h"
 #include "directory/contender.h"
 #include "directory/foreign_nodes.h"

@@ -17,7 +17,7 @@
 #include "engine/inflight.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
-#include "engine/watch_budget.h"
+#include "engine/watch.h"
 
 struct uvzk__mark *uvzk__mark_of(const struct uvzk__queue *queue)
 {

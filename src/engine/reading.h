@@ -15,7 +15,7 @@
  *
  *   - while no watch is set, which is the case after each event of the watch: nothing would
  *     report the next change. The watch is set again about once per session timeout too, in
- *     case its event was lost (watch_renewal.h);
+ *     case its event was lost (watch.h);
  *   - when its last first request was sent on an earlier connection: the server of this one
  *     may know more, or may have forgotten the watch;
  *   - when its kind wants it.

@@ -1,10 +1,25 @@
 /* One ZooKeeper session of a client (client.h). The struct has what the engine keeps of
  * the session, and one pointer for each higher room, which the engine does not
- * dereference. client/create.c allocates and frees the struct with all rooms. */
+ * dereference. client/create.c allocates and frees the struct with all rooms.
+ *
+ * Its life lasts from its creation until its port is closed. It is not the session's
+ * connection (connection.h), which comes and goes.
+ *
+ *   CREATED --uvzk_client_start--> STARTED --uvzk_client_close--> CLOSING
+ *      |                                                          ^  |
+ *      `-----------------uvzk_client_close------------------------'  | nothing is left
+ *                                                                    | to wait for
+ *                                     CLOSED <--closed()-- PORT_CLOSING
+ *
+ * CLOSING: new acquires are refused; deletes are still sent; a broken client
+ * (invariant.h) gets there by itself. PORT_CLOSING: port->close() has been called, so the
+ * port must no longer be called. CLOSED: there is no port. The client ends when all its
+ * sessions are CLOSED. */
 #ifndef UVZK_SESSION_H
 #define UVZK_SESSION_H
 
 #include "base/deadline.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "engine/barrier.h"
 #include "engine/client.h"
@@ -13,12 +28,25 @@
 #include "engine/inflight.h"
 #include "engine/log.h"
 #include "engine/observer.h"
-#include "engine/session_life.h"
 #include "engine/submission.h"
 #include "engine/tuning.h"
 #include "engine/turn.h"
 #include "engine/watch.h"
-#include "engine/watch_budget.h"
+
+enum uvzk__session_state {
+    UVZK__SESSION_CREATED,      /* next: STARTED CLOSING */
+    UVZK__SESSION_STARTED,      /* next: CLOSING */
+    UVZK__SESSION_CLOSING,      /* next: PORT_CLOSING */
+    UVZK__SESSION_PORT_CLOSING, /* next: CLOSED */
+    UVZK__SESSION_CLOSED        /* final */
+};
+
+extern const struct uvzk__machine uvzk__session_machine;
+
+/* Zeros: CREATED. client/lifecycle.c moves it. */
+struct uvzk__session_life {
+    uint8_t state; /* enum uvzk__session_state */
+};
 
 /* Who is told that the close or the release of a handle is done (handle_end.h). */
 struct uvzk__end_listener {

@@ -1,5 +1,6 @@
 /* Moves a watcher between its states and renews it (watch.h). Its owner sends the request
- * that sets the watch. */
+ * that sets the watch. The parts of this file: when a watch is renewed; how much of their
+ * budget the watches of a session take; the table of the watchers; one watcher. */
 #include "engine/watch.h"
 
 #include <string.h>
@@ -7,12 +8,10 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "engine/invariant.h"
+#include "engine/log.h"
 #include "engine/session.h"
-#include "engine/watch_renewal.h"
-
-/* The table has at least one head for so many watchers, unless memory is short. */
-#define WATCHERS_PER_HEAD 2U
-#define HEADS_MIN 16U
+#include "engine/size_limit.h"
+#include "engine/turn.h"
 
 static const struct uvzk__state table[] = {
     UVZK__STATE(UVZK__WATCHER_, UNWATCHED, ARMING),
@@ -30,7 +29,106 @@ static bool invariant_holds(const void *object)
 const struct uvzk__machine uvzk__watcher_machine =
     UVZK__MACHINE("watcher", table, struct uvzk__watcher, state, invariant_holds);
 
+/* ------------------------------------------------------------------- the renewal */
+
+void uvzk__watch_renewal_schedule(struct uvzk__session *session,
+                                  struct uvzk__timer *timer)
+{
+    uint64_t period = session->connection.timeout_ms, random = 0;
+
+    /* If random() fails, random is 0: the renewal comes early, which does no harm. */
+    (void)uvzk__random(session, &random, sizeof(random));
+    uvzk__timer_set(session, timer,
+                    uvzk__now(session) + period - period / 4 + random % (period / 2 + 1));
+}
+
+/* -------------------------------------------------------------------- the budget */
+
+#define NAME_BYTES 64 /* more than a contender's name in Curator's recipes, with '/' */
+
+/* A path in the request: 4 bytes for its length, and the text without the NUL. */
+static uint64_t cost_of(size_t path_length)
+{
+    return path_length + 4;
+}
+
+static uint64_t watch_budget_cost(const char *path)
+{
+    return cost_of(strlen(path));
+}
+
+static bool watch_budget_fits(const struct uvzk__session *session, uint64_t bytes)
+{
+    return session->watches.bytes + bytes <= UVZK__WATCH_BYTES_MAX;
+}
+
+bool uvzk__watch_budget_has_room(const struct uvzk__session *session, const char *path)
+{
+    return watch_budget_fits(session, watch_budget_cost(path) + NAME_BYTES);
+}
+
+/* Warns once. Renewed watches repeatedly take the last room, so the next warning comes
+ * only after a tenth has been free. */
+static void warn_spent(struct uvzk__session *session)
+{
+    if (!session->watches.warned) {
+        session->watches.warned = true;
+        uvzk__log(session, UVZK_LOG_WARN, "session",
+                  "the budget of watches, %u bytes of their paths, is spent: set "
+                  "options.sessions, or increase it",
+                  UVZK__WATCH_BYTES_MAX);
+    }
+}
+
+/* Reserves room for a watch on this path. Returns false if there is no room. */
+static bool watch_budget_take(struct uvzk__session *session, const char *path)
+{
+    if (!watch_budget_fits(session, watch_budget_cost(path))) {
+        warn_spent(session);
+        return false;
+    }
+    session->watches.bytes += watch_budget_cost(path);
+    session->watches.count++;
+    return true;
+}
+
+/* The other two thirds are for watches that are essential. */
+bool uvzk__watch_budget_is_ample(const struct uvzk__session *session)
+{
+    return session->watches.bytes < UVZK__WATCH_BYTES_MAX / 3;
+}
+
+/* Gives back the room of a watch that has fired, was not armed or was removed. */
+static void watch_budget_give(struct uvzk__session *session, const char *path)
+{
+    session->watches.bytes -= watch_budget_cost(path);
+    session->watches.count--;
+    if (session->watches.bytes <= UVZK__WATCH_BYTES_MAX / 10 * 9) {
+        session->watches.warned = false;
+    }
+}
+
+bool uvzk__watch_budget_take_share(struct uvzk__session *session, size_t path_length)
+{
+    uint64_t bytes = session->watches.shared_bytes + cost_of(path_length);
+
+    if (bytes > UVZK__WATCH_BYTES_SHARE_MAX) {
+        return false;
+    }
+    session->watches.shared_bytes = bytes;
+    return true;
+}
+
+void uvzk__watch_budget_give_share(struct uvzk__session *session, size_t path_length)
+{
+    session->watches.shared_bytes -= cost_of(path_length);
+}
+
 /* --------------------------------------------------------------------- the table */
+
+/* The table has at least one head for so many watchers, unless memory is short. */
+#define WATCHERS_PER_HEAD 2U
+#define HEADS_MIN 16U
 
 static struct uvzk__watcher **head_at(struct uvzk__watchers *watchers, uint32_t hash)
 {
@@ -116,6 +214,14 @@ void uvzk__watchers_free(struct uvzk__session *session)
 
 /* ------------------------------------------------------------------- one watcher */
 
+void uvzk__unwatch(struct uvzk__session *session, struct uvzk__watch *watch)
+{
+    if (!uvzk__session_port_is_closing(session)) {
+        uvzk__size_limit_unwatch(session, watch);
+        session->port->unwatch(session->port, watch);
+    }
+}
+
 static struct uvzk__timer *renewal_of(struct uvzk__watcher *watcher)
 {
     return &UVZK__CONTAINER_OF(watcher, struct uvzk__renewed_watcher, watcher)->renewal;
@@ -138,7 +244,7 @@ static void watch_gone(struct uvzk__watcher *watcher)
     uvzk__move(watcher->session, &uvzk__watcher_machine, watcher,
                UVZK__WATCHER_UNWATCHED);
     if (watch_find(session, path, watcher->hash, UVZK__BIT(watcher->kind)) == NULL) {
-        uvzk__watch_budget_give(session, path);
+        watch_budget_give(session, path);
     }
 }
 
@@ -185,7 +291,7 @@ bool uvzk__watch_join(struct uvzk__watcher *watcher, const char *path,
         return false;
     }
     if (watch_find(session, path, hash, UVZK__BIT(kind)) == NULL &&
-        !uvzk__watch_budget_take(session, path)) {
+        !watch_budget_take(session, path)) {
         return false;
     }
     watcher->path = path;

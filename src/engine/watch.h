@@ -9,13 +9,14 @@
  * watch, even if another watcher is on the path. Nothing more is sent for that: the server
  * has one watch of a kind on a path for each session. A watcher must set its own watch,
  * because a change that the client was not allowed to READ may have used up the existing
- * one without an event (watch_renewal.h). From then on the lack of an event proves
- * nothing.
+ * one without an event: since the fix of CVE-2024-23944, a server sends no event to a
+ * session that may not READ the znode at that moment, but removes the watch. From then on
+ * the lack of an event proves nothing.
  *
  * The table of a session's watchers decides what concerns all that are on a path:
  *
- *   room     The first one of a kind takes room for the path in the budget
- *            (watch_budget.h), and the last one gives it back.
+ *   room     The first one of a kind takes room for the path in the session's budget
+ *            (below), and the last one gives it back.
  *   removal  The port removes a watch at the server with the last one of its kind
  *            (port.h, 5).
  *   loss     When the session loses its watches, all watchers are told.
@@ -24,10 +25,15 @@
  *            not join others, and it yields to one that joins.
  *
  * A watcher that is renewed removes its watch about once per session timeout, because its
- * event may be lost, and its owner sets it again. The owner of one that is not renewed
- * limits for how long it believes in the silence. */
+ * event may be lost, and its owner sets it again: the reply to the request that sets the
+ * watch shows the same as the lost event. The owner of one that is not renewed limits for
+ * how long it believes in the silence. */
 #ifndef UVZK_WATCH_H
 #define UVZK_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/machine.h"
 #include "engine/port.h"
@@ -119,5 +125,61 @@ void uvzk__watches_lost(struct uvzk__session *);
 
 /* Frees the table, when the session is freed. All watchers have left. */
 void uvzk__watchers_free(struct uvzk__session *);
+
+/* ------------------------------------------------------------------- their room */
+
+/* What a session may watch is limited. After each reconnect the C client sends all watched
+ * paths in one request. If that request exceeds the servers' jute.maxbuffer of 1 MB, the
+ * session can never reconnect (ZOOKEEPER-706 is not solved in the C client). An acquire for
+ * which there is no room ends with UVZK_ELIMIT, perhaps long after its call. A log line
+ * then says what the user can do. */
+
+/* In bytes of a request: each path with its length of 4 bytes. */
+#define UVZK__WATCH_BYTES_MAX 900000U
+/* Of these, how many the members of groups may take, however many there are. */
+#define UVZK__WATCH_BYTES_SHARE_MAX (UVZK__WATCH_BYTES_MAX / 3 * 2)
+
+/* One for each session. */
+struct uvzk__watch_budget {
+    uint64_t bytes, count; /* of all watches of the session */
+    uint64_t shared_bytes; /* reserved for the members of groups */
+    bool warned;           /* the log line that there is no room has been written */
+};
+
+/* Return the number of watches, and the bytes that they take in the request. */
+static inline uint64_t uvzk__watch_count(const struct uvzk__watch_budget *budget)
+{
+    return budget->count;
+}
+
+static inline uint64_t uvzk__watch_bytes(const struct uvzk__watch_budget *budget)
+{
+    return budget->bytes;
+}
+
+/* Returns true if there is room for a watch on a znode in the directory with this path,
+ * or on the directory itself. Reserves nothing. */
+bool uvzk__watch_budget_has_room(const struct uvzk__session *, const char *path);
+/* Returns true if less than a third is used, so that a watch that is not essential may be
+ * set. */
+bool uvzk__watch_budget_is_ample(const struct uvzk__session *);
+/* Others decide how many members a group has. So a part of the budget is left to the rest of
+ * the session: for as long as a member is watched, it also reserves a path of this length in
+ * the share of all groups. Returns false if there is no room. */
+bool uvzk__watch_budget_take_share(struct uvzk__session *, size_t path_length);
+void uvzk__watch_budget_give_share(struct uvzk__session *, size_t path_length);
+
+/* ------------------------------------------------------------------ their renewal */
+
+/* Arms the timer of a watch that has just been armed. due() runs after a random time
+ * between 3/4 and 5/4 of the session timeout, so that watches that were armed at the same
+ * time are not renewed at the same time. */
+void uvzk__watch_renewal_schedule(struct uvzk__session *, struct uvzk__timer *);
+
+/* ------------------------------------------------------------ for this room alone */
+
+/* Removes the watch from the port. Does nothing if the port is closing, because a closing
+ * port has dropped all watches. */
+void uvzk__unwatch(struct uvzk__session *, struct uvzk__watch *);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
-#include "engine/watch_budget.h"
+#include "engine/watch.h"
 #include "membership/group_member.h"
 #include "value/shared_value.h"
 

@@ -3,7 +3,7 @@
  * its data. Its znode counts as deleted when that value or a listing shows it, whichever
  * is first.
  *
- * A group may be larger than what a session may watch (watch_budget.h). An entry for which
+ * A group may be larger than what a session may watch (watch.h). An entry for which
  * there is no room has no value: its data are not known, and only a listing says that its
  * znode is deleted. */
 #ifndef UVZK_GROUP_ENTRIES_H

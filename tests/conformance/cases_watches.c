@@ -452,7 +452,7 @@ void a_hundred_thousand_watches_survive_a_disconnection(void **state)
     struct world *world = many.probe->world;
 
     if (!world_rearms_any_number()) {
-        skip(); /* the C client; src/ sets no more than fit (engine/watch_budget.h) */
+        skip(); /* the C client; src/ sets no more than fit (engine/watch.h) */
     }
     many.watches = calloc(MANY, sizeof(*many.watches));
     assert_non_null(many.watches);

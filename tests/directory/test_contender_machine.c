@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/shared_path.h"
+#include "base/path.h"
 #include "directory/acl_retry.h"
 #include "directory/contender_proof.h"
 #include "directory/contender_request.h"

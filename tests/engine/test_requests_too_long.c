@@ -8,7 +8,7 @@
 
 #include "engine/request_size.h"
 #include "engine/submission.h"
-#include "engine/watch_budget.h"
+#include "engine/watch.h"
 
 #define SMALL 10000U /* the servers' jute.maxbuffer */
 #define BIG 12000U   /* bytes of data that exceed it */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/watch_budget.h"
+#include "engine/watch.h"
 #include "world.h"
 
 #define WAITERS 10000

@@ -477,7 +477,7 @@ static void check_clients(struct history *history)
                          i, stats.contenders, stats.watches);
         }
     }
-    /* Fewer: one is being set anew at this moment (watch_renewal.h). */
+    /* Fewer: one is being set anew at this moment (watch.h). */
     if (!stay && sim_watch_count(history->sim) > counts) {
         history_fail(history, "%zu watches left, of %zu counts",
                      sim_watch_count(history->sim), counts);

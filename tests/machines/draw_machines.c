@@ -22,7 +22,7 @@
 #include "engine/connection.h"
 #include "engine/invariant.h"
 #include "engine/reading.h"
-#include "engine/session_life.h"
+#include "engine/session.h"
 #include "engine/watch.h"
 #include "future/future.h"
 #include "lock_job.h"
@@ -45,7 +45,7 @@ static const struct {
     const char *header;
 } machines[] = {
     {&uvzk__invariants_machine, "src/engine/invariant.h"},
-    {&uvzk__session_machine, "src/engine/session_life.h"},
+    {&uvzk__session_machine, "src/engine/session.h"},
     {&uvzk__connection_machine, "src/engine/connection.h"},
     {&uvzk__barrier_machine, "src/engine/barrier.h"},
     {&uvzk__watcher_machine, "src/engine/watch.h"},

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/watch_budget.h"
+#include "engine/watch.h"
 #include "group_process.h"
 
 #define ID_LENGTH 190

@@ -8,7 +8,7 @@
 
 #include "engine/barrier.h"
 #include "engine/submission.h"
-#include "engine/watch_budget.h"
+#include "engine/watch.h"
 #include "value/node_cache.h"
 #include "value/value_set.h"
 #include "value_process.h"

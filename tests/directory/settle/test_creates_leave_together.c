@@ -2,7 +2,7 @@
  * only the first error is told, its reply tells no czxid, and it may be lost: whatever
  * comes of it, each of those who asked has the outcome that it would have had alone, nobody
  * waits for another one's, and no znode is left behind. */
-#include "base/shared_path.h"
+#include "base/path.h"
 #include "directory/queue.h"
 #include "locks/mutex.h"
 #include "world.h"

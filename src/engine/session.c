@@ -1,8 +1,7 @@
-/* Moves the life of a session (session_life.h). create.c and lifecycle.c call it. */
-#include "engine/session_life.h"
+/* The table of the life of a session (session.h). client/lifecycle.c moves it. */
+#include "engine/session.h"
 
 #include "engine/invariant.h"
-#include "engine/session.h"
 
 static const struct uvzk__state table[] = {
     UVZK__STATE(UVZK__SESSION_, CREATED, STARTED, CLOSING),
