@@ -1,21 +1,98 @@
 /* The part of a port (engine/port.h) on a libuv loop that is the same over every
- * transport: its life, its libuv handles, its options, and the calls that no transport is
- * needed for. The ports of the transports have it as their first member. Everything here
- * runs on the loop's thread. */
+ * transport: its life, what wakes it (an answer, a call, its alarm), its libuv handles, its
+ * options, and the calls that no transport is needed for. The ports of the transports have
+ * it as their first member. Everything here runs on the loop's thread.
+ *
+ * The life of a port:
+ *
+ *   OPEN --close_soon()--> ENDING --close()--> CLOSING --nothing is left--> FINISHING
+ *
+ * ENDING: the port keeps its loop alive, and learns at once if the program closes its
+ * loop handles. CLOSING: no callback but the replies with UVZK_ECLOSED; what the
+ * transport has may be left. FINISHING: libuv closes the loop handles, then the
+ * port is freed. */
 #ifndef UVZK_LOOP_PORT_H
 #define UVZK_LOOP_PORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
+#include "base/machine.h"
 #include "engine/port.h"
 #include "platform/to_loop.h"
 #include "port/dialect.h"
-#include "port/port_life.h"
-#include "port/port_loop.h"
-#include "port/port_options.h"
+#include "uvzk.h"
 
 struct uvzk__loop_port;
+struct uvzk__loop_handles;
+struct uvzk__port_loop;
+
+enum uvzk__port_state {
+    UVZK__PORT_OPEN,     /* next: ENDING */
+    UVZK__PORT_ENDING,   /* next: CLOSING */
+    UVZK__PORT_CLOSING,  /* next: FINISHING */
+    UVZK__PORT_FINISHING /* final */
+};
+
+extern const struct uvzk__machine uvzk__port_machine;
+
+/* Part of struct uvzk__loop_port; zeros: OPEN. */
+struct uvzk__port_life {
+    uint8_t state; /* enum uvzk__port_state */
+};
+
+/* These return true if the port is in this state or in a later one. */
+static inline bool uvzk__port_is_ending(const struct uvzk__port_life *life)
+{
+    return life->state >= UVZK__PORT_ENDING;
+}
+static inline bool uvzk__port_is_closing(const struct uvzk__port_life *life)
+{
+    return life->state >= UVZK__PORT_CLOSING;
+}
+static inline bool uvzk__port_is_finishing(const struct uvzk__port_life *life)
+{
+    return life->state == UVZK__PORT_FINISHING;
+}
+
+/* The callbacks run on the loop's thread and never inside a call of this interface. */
+struct uvzk__port_loop_user {
+    /* Something has arrived, or the port has been woken. What was on the to_loop queue has
+     * been delivered. */
+    void (*woken)(struct uvzk__port_loop *);
+    /* The alarm is due. */
+    void (*alarm)(struct uvzk__port_loop *);
+    /* DRAIN_MS have passed since uvzk__port_loop_drain. */
+    void (*drain_timeout)(struct uvzk__port_loop *);
+    /* libuv has finished with all handles. */
+    void (*closed)(struct uvzk__port_loop *);
+};
+
+struct uvzk__port_loop {
+    uv_loop_t *loop;
+    struct uvzk__to_loop *to_loop;
+    const struct uvzk__port_life *life; /* of the port */
+    const struct uvzk__port_loop_user *user;
+    struct uvzk__loop_handles *handles;
+    uv_timer_t last_timer; /* closed last; used twice in turn */
+    uint64_t alarm_at;     /* in the time of uvzk_now(); UINT64_MAX: no alarm */
+    bool turn_wanted;      /* a turn is due */
+    bool entered;          /* the port takes the turn that becomes due */
+    bool unreferenced;     /* the port does not keep its loop alive */
+    bool draining;         /* the timer ends the draining */
+};
+
+/* The options of a client that its ports need, copied. */
+struct uvzk__port_options {
+    char *hosts;                 /* the connect string as the user gave it */
+    uint32_t session_timeout_ms; /* as the user asked for it */
+    char *auth_scheme;           /* NULL: no credentials */
+    /* The credentials, auth_length bytes; cleared before they are freed. */
+    void *auth;
+    size_t auth_length;
+};
 
 /* What a transport adds. */
 struct uvzk__transport {
@@ -82,5 +159,30 @@ bool uvzk__loop_port_begin_close(struct uvzk__loop_port *port);
 /* The last step, when nothing is left: the port becomes FINISHING, and its libuv handles
  * are closed. */
 void uvzk__loop_port_finish(struct uvzk__loop_port *port);
+
+/* ------------------------------------------------------------------- on the loop */
+
+/* Opens the libuv handles. From now on they keep the loop alive. */
+void uvzk__port_loop_start(struct uvzk__port_loop *port_loop);
+/* Sets whether the libuv handles keep their loop alive. Has no effect once the port is
+ * ENDING: then they do. */
+void uvzk__port_loop_set_ref(struct uvzk__port_loop *port_loop, bool keep);
+
+/* A turn is due: `woken` is called in the loop's next iteration, unless the port takes the
+ * turn before. */
+void uvzk__port_loop_want_turn(struct uvzk__port_loop *port_loop);
+/* A callback of the loop is in the port: turns that become due send no wake-up until
+ * uvzk__port_loop_leave. The port should take them before, which saves the three system
+ * calls of a wake-up. */
+void uvzk__port_loop_enter(struct uvzk__port_loop *port_loop);
+/* The callback ends. A turn that is due again is for the loop's next iteration. */
+void uvzk__port_loop_leave(struct uvzk__port_loop *port_loop);
+/* Returns true if a turn is due, and takes it: it is then no longer due. */
+bool uvzk__port_loop_take_turn(struct uvzk__port_loop *port_loop);
+
+/* The requests in flight have DRAIN_MS from now on. */
+void uvzk__port_loop_drain(struct uvzk__port_loop *port_loop);
+/* There are no requests in flight left. */
+void uvzk__port_loop_drained(struct uvzk__port_loop *port_loop);
 
 #endif

@@ -3,7 +3,7 @@
  * on the loop's thread.
  *
  * A call of the port may send requests, but it reports nothing: it wakes the loop
- * (port_loop.h). When what has come from other threads has been delivered, zk_port_woken
+ * (loop_port.h). When what has come from other threads has been delivered, zk_port_woken
  * delivers the replies, then the turn. The alarm runs the turn too. So no callback runs
  * inside a call.
  *

@@ -32,7 +32,7 @@
 #include "membership/persistent_node.h"
 #include "native/native_session.h"
 #include "port/dialect.h"
-#include "port/port_life.h"
+#include "port/loop_port.h"
 #include "proof/prover.h"
 #include "serve/daemon.h"
 #include "serve/served_hold.h"
@@ -71,7 +71,7 @@ static const struct {
     {&uvzk__candidacy_machine, "src/election/candidacy.h"},
     {&uvzk__persistent_node_machine, "src/membership/persistent_node.h"},
     {&uvzk__future_machine, "src/future/future.h"},
-    {&uvzk__port_machine, "loop/port/port_life.h"},
+    {&uvzk__port_machine, "loop/port/loop_port.h"},
     {&uvzk__feature_machine, "loop/port/dialect.h"},
     {&uvzk__handle_machine, "loop/session/handle.h"},
     {&uvzk__search_machine, "loop/discovery/search.h"},
