@@ -1,6 +1,9 @@
-/* The host names of a connect string, and their look-ups. Each host has two names, one
- * for each family of addresses. A name is looked up again when the TTL of its addresses
- * has expired or, after a failed look-up, after a growing pause. */
+/* The host names of a connect string, and their look-ups by c-ares on the loop. Each host
+ * has two names, one for each family of addresses. A name is looked up again when the TTL of
+ * its addresses has expired or, after a failed look-up, after a growing pause.
+ *
+ * c-ares uses the names of /etc/hosts and the name servers of /etc/resolv.conf, and no
+ * plugins of nsswitch.conf. */
 #ifndef UVZK_HOST_NAMES_H
 #define UVZK_HOST_NAMES_H
 
@@ -8,10 +11,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "discovery/addresses.h"
 #include "discovery/hosts.h"
-#include "discovery/resolver.h"
 #include "discovery/sockets.h"
 
+/* Addresses per name and family. Further addresses are ignored. */
+#define UVZK__FOUND_MAX 64
+
+struct uvzk__found {
+    struct uvzk__address addresses[UVZK__FOUND_MAX];
+    size_t count;
+    /* The smallest TTL of the answer in seconds; 0: the answer is from /etc/hosts, or the
+     * name server says 0. */
+    uint32_t ttl_s;
+};
+
+struct uvzk__look_up {
+    bool under_way; /* set by the resolver */
+    uint16_t port;  /* for the addresses found; set by the caller */
+    /* Called once with the result; not called if the look-up is cancelled. The callback
+     * may run inside resolver_look_up. status: 0, UV_EAI_* or UV_ENOMEM. found is
+     * valid only during the callback, and empty unless status is 0. */
+    void (*answered)(struct uvzk__look_up *, int status, const struct uvzk__found *found);
+};
+
+struct uvzk__resolver;
 struct uvzk__host_names;
 
 /* One host name in one address family. A numeric address has no name. */
@@ -80,5 +104,10 @@ const struct uvzk__host_name *
 uvzk__host_names_looked_up(const struct uvzk__host_names *names);
 /* Returns true if every name has been answered since it last expired. */
 bool uvzk__host_names_all_asked(const struct uvzk__host_names *names);
+
+/* For tests: resolvers that are created from now on ask these name servers
+ * ("127.0.0.1:5300,...") instead of those of resolv.conf. The text is borrowed. NULL
+ * restores the default. */
+void uvzk__resolver_ask(const char *servers);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <uv.h>
 
-#include "discovery/socket.h"
+#include "discovery/sockets.h"
 #include "platform/entropy.h"
 
 /* The request: its length, protocol version 0, last zxid 0, the timeout in ms, the

@@ -1,14 +1,38 @@
-/* The sockets of an owner on the loop, and one alarm. libuv sees one poll handle (of an
- * epoll set) and one timer, however many sockets there are. Neither keeps the loop alive.
- * If the program closes these handles (uv_walk), no more callbacks run until the owner
- * calls uvzk__sockets_close. */
+/* TCP sockets: everything that the library does with its own sockets is here. First one
+ * socket of the kernel, by its file descriptor; nothing of this blocks. Then the sockets of
+ * an owner on the loop. */
 #ifndef UVZK_SOCKETS_H
 #define UVZK_SOCKETS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <uv.h>
 
+#include "discovery/addresses.h"
+
+/* Creates a TCP socket and begins to connect it. *fd is -1, or the caller must close it,
+ * even after a failure. Returns 0 or a code of libuv. When the socket is writable,
+ * uvzk__socket_error says whether it is connected. */
+int uvzk__socket_connect(const struct uvzk__address *address, int *fd);
+/* Returns the error of a socket, a code of libuv, and clears it in the kernel; 0:
+ * none. */
+int uvzk__socket_error(int fd);
+/* Gives bytes to the kernel. Returns how many it has taken, 0 if it takes none now, or a
+ * code of libuv. length is at least 1. */
+ssize_t uvzk__socket_send(int fd, const void *bytes, size_t length);
+/* Receives what has come. Returns how many bytes, 0 if there are none now, or a code of
+ * libuv; UV_EOF: the other end has closed the connection. room is at least 1. */
+ssize_t uvzk__socket_receive(int fd, void *bytes, size_t room);
+/* Ends the connection in both directions, so that the socket becomes readable. */
+void uvzk__socket_shut_down(int fd);
+void uvzk__socket_close(int fd);
+
+/* The sockets of an owner on the loop, and one alarm. libuv sees one poll handle (of an
+ * epoll set) and one timer, however many sockets there are. Neither keeps the loop alive.
+ * If the program closes these handles (uv_walk), no more callbacks run until the owner
+ * calls uvzk__sockets_close. */
 struct uvzk__sockets {
     uv_poll_t poll;
     uv_timer_t timer, last_timer; /* last_timer is used only while closing */

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "discovery/addresses.h"
+#include "discovery/host_names.h"
 #include "discovery/hosts.h"
-#include "discovery/resolver.h"
 #include "discovery/server_probe.h"
 #include "discovery/sockets.h"
 

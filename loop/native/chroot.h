@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "native/jute_reader.h"
+#include "native/jute.h"
 
 struct uvzk__chroot {
     const char *prefix; /* "" or "/..."; borrowed */

@@ -5,8 +5,7 @@
 #ifndef UVZK_HANDSHAKE_H
 #define UVZK_HANDSHAKE_H
 
-#include "native/jute_reader.h"
-#include "native/jute_writer.h"
+#include "native/jute.h"
 #include "native/wire_reply.h"
 #include "port/dialect.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "native/jute_record.h"
+#include "native/jute.h"
 
 /* Where a form may be used. */
 enum uvzk__message_place {

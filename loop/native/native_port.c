@@ -15,7 +15,6 @@
 #include "base/list.h"
 #include "discovery/hosts.h"
 #include "native/native_connection.h"
-#include "native/watch_removal.h"
 
 /* At most this many bytes wait in the stream: the rest waits in the queue, where it is
  * known to be unsent. */
@@ -51,6 +50,34 @@ static void settle_later(struct uvzk__native_port *port, struct uvzk__rpc *rpc,
     uvzk__to_loop_wake(&port->base.to_loop);
 }
 
+static void watch_removal_removed(struct uvzk__rpc *removal,
+                                  const struct uvzk__reply *reply)
+{
+    struct uvzk__native_port *port =
+        UVZK__CONTAINER_OF(removal->port.port, struct uvzk__native_port, base.port);
+
+    (void)reply;
+    uvzk__native_watch_free(&port->watches, uvzk__native_watch_of(removal));
+}
+
+/* Adds the request by which the server forgets the watch to the port's queue. native:
+ * REMOVING; NULL: there is none. Without a connection the server has forgotten it anyway. A
+ * server that does not know the request reports the next change, which then meets no
+ * watch. */
+static void watch_removal_add(struct uvzk__native_port *port,
+                              struct uvzk__native_watch *native)
+{
+    bool known = uvzk__native_session_is_connected(&port->session) &&
+                 uvzk__dialect_has(&port->base.dialect, UVZK__FEATURE_REMOVAL);
+
+    if (native != NULL && known) {
+        native->removal.reply_cb = watch_removal_removed;
+        uvzk__request_queue_add(&port->queue, &native->removal, &port->base.port);
+    } else if (native != NULL) {
+        uvzk__native_watch_free(&port->watches, native);
+    }
+}
+
 /* Writes the first waiting rpc into the stream. */
 static void write_request(struct uvzk__native_port *port, struct uvzk__rpc *rpc)
 {
@@ -66,8 +93,7 @@ static void write_request(struct uvzk__native_port *port, struct uvzk__rpc *rpc)
     if (status == 0) {
         uvzk__request_queue_sent(&port->queue, uvzk__stream_end(stream), opcode);
     } else {
-        uvzk__watch_removal_add(port,
-                                uvzk__watch_table_answered(&port->watches, rpc, status));
+        watch_removal_add(port, uvzk__watch_table_answered(&port->watches, rpc, status));
         settle_later(port, rpc, status);
     }
 }
@@ -324,8 +350,8 @@ static int native_port_answered(struct uvzk__native_session *session,
         return 0;
     }
     uvzk__request_queue_take(&port->queue);
-    uvzk__watch_removal_add(
-        port, uvzk__watch_table_answered(&port->watches, rpc, reply.status));
+    watch_removal_add(port,
+                      uvzk__watch_table_answered(&port->watches, rpc, reply.status));
     rpc->reply_cb(rpc, &reply);
     uvzk__request_queue_deliver(&port->queue);
     return 0;
@@ -426,7 +452,7 @@ static void native_port_unwatch(struct uvzk__port *public_port, struct uvzk__wat
     struct uvzk__native_port *port = self_of(public_port);
 
     if (watch->armed != NULL) {
-        uvzk__watch_removal_add(port, uvzk__watch_table_remove(&port->watches, watch));
+        watch_removal_add(port, uvzk__watch_table_remove(&port->watches, watch));
     }
     if (!port->inside && uvzk__native_session_is_connected(&port->session)) {
         send_queue(port);

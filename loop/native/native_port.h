@@ -13,7 +13,7 @@
 #include "native/native_session.h"
 #include "native/request_queue.h"
 #include "native/rpc_message.h"
-#include "native/tls_context.h"
+#include "native/tls.h"
 #include "native/watch_table.h"
 #include "port/loop_port.h"
 

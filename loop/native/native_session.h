@@ -35,7 +35,7 @@
 #include "native/conduct.h"
 #include "native/ending_streams.h"
 #include "native/stream.h"
-#include "native/tls_context.h"
+#include "native/tls.h"
 #include "native/watch_table.h"
 #include "native/wire_reply.h"
 #include "port/loop_port.h"
@@ -85,7 +85,7 @@ struct uvzk__native_session {
     struct uvzk__loop_port *port;
     struct uvzk__watch_table *watches;
     struct uvzk__chroot *chroot;
-    struct uvzk__tls_context *tls; /* NULL: plain text; shared, see tls_context.h */
+    struct uvzk__tls_context *tls; /* NULL: plain text; shared, see tls.h */
 
     struct uvzk__sockets sockets;
     bool has_sockets; /* they are open */

@@ -8,8 +8,7 @@
 
 #include "engine/port.h"
 #include "native/chroot.h"
-#include "native/jute_reader.h"
-#include "native/jute_writer.h"
+#include "native/jute.h"
 
 /* A kind of rpc that only the native port submits: removes the watch at the server
  * (watch_table.h). */

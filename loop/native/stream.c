@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "discovery/socket.h"
+#include "discovery/sockets.h"
 
 /* The memory for what is received. It is doubled while a single receive fills it, and
  * beyond IN_BUSY only for a longer frame. */

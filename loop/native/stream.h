@@ -15,8 +15,7 @@
 
 #include "discovery/addresses.h"
 #include "discovery/sockets.h"
-#include "native/jute_reader.h"
-#include "native/jute_writer.h"
+#include "native/jute.h"
 #include "native/tls.h"
 
 /* A longer frame from a server closes the connection. A list of a million children has

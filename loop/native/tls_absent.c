@@ -1,4 +1,4 @@
-/* In place of tls.c and tls_context.c, if uvzk is built without OpenSSL: there is no
+/* In place of tls.c, if uvzk is built without OpenSSL: there is no
  * context, and so there is no connection. */
 #include <uv.h>
 

@@ -14,9 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "native/jute_reader.h"
-#include "native/jute_record.h"
-#include "native/jute_writer.h"
+#include "native/jute.h"
 #include "native/opcode.h"
 
 /* The first frame of a connection. */

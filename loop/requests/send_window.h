@@ -91,6 +91,9 @@ void uvzk__send_window_pump(struct uvzk__send_window *window);
 int uvzk__send_window_send_own(struct uvzk__send_window *window,
                                enum uvzk__own_request own);
 
+/* A connection has been established: adds removal requests for the detached registrations
+ * that the server may still have. The caller must pump the window. */
+void uvzk__send_window_remove_detached(struct uvzk__send_window *window);
 /* Detaches the registration and has the server remove its watch. */
 void uvzk__send_window_unwatch(struct uvzk__registration *registration);
 

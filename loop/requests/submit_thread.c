@@ -11,7 +11,6 @@
 #include "log/log_route.h"
 #include "platform/to_loop.h"
 #include "requests/request.h"
-#include "requests/rpc.h"
 #include "requests/send_window.h"
 
 int uvzk__submit_thread_init(struct uvzk__submit_thread *submit_thread)

@@ -8,7 +8,7 @@
 
 #include "discovery/hosts.h"
 #include "native/native_port.h"
-#include "native/tls_context.h"
+#include "native/tls.h"
 #include "port/loop_port.h"
 #include "session/c_client.h"
 

@@ -13,7 +13,6 @@
 #include <signal.h>
 
 #include "base/memory.h"
-#include "session/asking.h"
 #include "session/close_keep_session.h"
 #include "session/zk_port.h"
 
@@ -49,15 +48,6 @@ static bool invariant_holds(const void *object)
 const struct uvzk__machine uvzk__handle_machine =
     UVZK__MACHINE("handle", table, struct uvzk__handle, state, invariant_holds);
 
-void uvzk__handle_ask(struct uvzk__handle *handle, const struct uvzk__session_news *news)
-{
-    uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
-                    UVZK__HANDLE_ASKING);
-    uvzk__send_window_connect(&handle->window, handle->zh);
-    handle->unannounced = *news;
-    handle->asking_since = uvzk_now();
-}
-
 void uvzk__handle_connect(struct uvzk__handle *handle)
 {
     bool asked = handle->state == UVZK__HANDLE_ASKING;
@@ -76,6 +66,95 @@ void uvzk__handle_disconnect(struct uvzk__handle *handle)
         uvzk__send_window_disconnect(&handle->window);
         uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
                         UVZK__HANDLE_OPEN);
+    }
+}
+
+/* --------------------------------------------------------------------------- asking */
+
+/* The questions of the dialect go through the send window.
+ *
+ * The C client refuses to remove a watch that it does not have. So the question whether
+ * the server removes watches is two requests: an exists with a watch, and when that has
+ * been answered, the removal. */
+
+static struct uvzk__dialect *dialect_of(struct uvzk__handle *handle)
+{
+    return &handle->port->base.dialect;
+}
+
+static enum uvzk__own_request first_request(enum uvzk__feature feature)
+{
+    return feature == UVZK__FEATURE_CREATE2      ? UVZK__OWN_ASK_CREATE2
+           : feature == UVZK__FEATURE_CONTAINERS ? UVZK__OWN_ASK_CONTAINERS
+                                                 : UVZK__OWN_ASK_WATCH;
+}
+
+static enum uvzk__feature feature_of(enum uvzk__own_request question)
+{
+    return question == UVZK__OWN_ASK_CREATE2      ? UVZK__FEATURE_CREATE2
+           : question == UVZK__OWN_ASK_CONTAINERS ? UVZK__FEATURE_CONTAINERS
+                                                  : UVZK__FEATURE_REMOVAL;
+}
+
+/* Returns the code of the C client. */
+static int send_questions(struct uvzk__handle *handle)
+{
+    enum uvzk__feature feature;
+    int code = ZOK;
+
+    while (code == ZOK && uvzk__dialect_next(dialect_of(handle), &feature)) {
+        code = uvzk__send_window_send_own(&handle->window, first_request(feature));
+    }
+    return code;
+}
+
+static void ask_on(struct uvzk__handle *handle)
+{
+    const struct uvzk__handle_user *user = handle->port->handle_user;
+
+    if (uvzk__dialect_is_settled(dialect_of(handle))) {
+        user->asked(handle);
+    } else if (send_questions(handle) != ZOK) {
+        user->asked_in_vain(handle);
+    }
+}
+
+void uvzk__handle_ask(struct uvzk__handle *handle, const struct uvzk__session_news *news)
+{
+    uvzk__port_move(&handle->port->base.port, &uvzk__handle_machine, handle,
+                    UVZK__HANDLE_ASKING);
+    uvzk__send_window_connect(&handle->window, handle->zh);
+    handle->unannounced = *news;
+    handle->asking_since = uvzk_now();
+    uvzk__dialect_begin(dialect_of(handle));
+    ask_on(handle);
+}
+
+/* A server has answered a question of an ASKING handle. */
+static void asking_told(struct uvzk__handle *handle, enum uvzk__own_request question,
+                        int code)
+{
+    if (question == UVZK__OWN_ASK_WATCH) {
+        question = UVZK__OWN_ASK_REMOVAL;
+        code = uvzk__send_window_send_own(&handle->window, question);
+        if (code == ZOK) {
+            return;
+        }
+    }
+    if (uvzk__dialect_answered(dialect_of(handle), feature_of(question), code)) {
+        ask_on(handle);
+    } else {
+        handle->port->handle_user->asked_in_vain(handle);
+    }
+}
+
+static void handle_told(struct uvzk__send_window *window, enum uvzk__own_request question,
+                        int code)
+{
+    struct uvzk__handle *handle = UVZK__CONTAINER_OF(window, struct uvzk__handle, window);
+
+    if (handle->state == UVZK__HANDLE_ASKING) {
+        asking_told(handle, question, code);
     }
 }
 
@@ -217,16 +296,6 @@ void uvzk__handle_end(struct uvzk__handle *handle)
 void uvzk__handle_stop_draining(struct uvzk__handle *handle)
 {
     begin_close(handle);
-}
-
-static void handle_told(struct uvzk__send_window *window, enum uvzk__own_request question,
-                        int code)
-{
-    struct uvzk__handle *handle = UVZK__CONTAINER_OF(window, struct uvzk__handle, window);
-
-    if (handle->state == UVZK__HANDLE_ASKING) {
-        uvzk__asking_told(handle, question, code);
-    }
 }
 
 /* A request has come back: closes a DRAINING handle if no more requests are in flight. */

@@ -16,7 +16,7 @@
  * (close_keep_session.h), because its servers do not answer or because another server is
  * wanted. The handle then seeks other servers and continues the session with a new
  * zhandle_t. ASKING, between OPEN and CONNECTED: the first connection of a port, on which
- * the servers are asked what they know (asking.h). DRAINING: the answers to requests are
+ * the servers are asked what they know (port/dialect.h). DRAINING: the answers to requests are
  * waited for before the zhandle_t is closed; the port may have ended the session, and then
  * the handle was OPEN before. Opening, leaving and closing block, so each runs on a thread
  * of its own (blocking_call.h).
@@ -132,7 +132,8 @@ static inline bool uvzk__handle_is_connected(const struct uvzk__handle *handle)
 {
     return handle->state == UVZK__HANDLE_CONNECTED;
 }
-/* A connection begins that the user is not told of yet. */
+/* A connection begins that the user is not told of yet: sends the questions. Calls asked()
+ * or asked_in_vain() of the handle's user, now or later. */
 void uvzk__handle_ask(struct uvzk__handle *handle, const struct uvzk__session_news *news);
 static inline bool uvzk__handle_is_asking(const struct uvzk__handle *handle)
 {

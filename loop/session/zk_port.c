@@ -18,9 +18,7 @@
 
 #include "base/memory.h"
 #include "discovery/hosts.h"
-#include "requests/removal.h"
 #include "requests/send_window.h"
-#include "session/asking.h"
 #include "session/handle.h"
 #include "watches/registration.h"
 
@@ -139,7 +137,7 @@ static void zk_port_announce(struct uvzk__handle *handle,
         uvzk__reconnect_connected(port);
         /* Before the user is told of the connection, so that the removals precede the
          * user's new watches on the same paths. */
-        uvzk__removal_of_detached(&handle->window);
+        uvzk__send_window_remove_detached(&handle->window);
         uvzk__send_window_pump(&handle->window);
     }
     port->base.port.user->session(port->base.port.user, &event);
@@ -154,7 +152,6 @@ static void zk_port_connected(struct uvzk__handle *handle,
         zk_port_announce(handle, news);
     } else {
         uvzk__handle_ask(handle, news);
-        uvzk__asking_begin(handle);
     }
 }
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "native/jute_reader.h"
+#include "native/jute.h"
 
 struct outside_client;
 struct sim;

@@ -42,7 +42,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "discovery/resolver.h"
+#include "discovery/host_names.h"
 #include "wall_clock.h"
 
 #define SAMPLE_MS 2

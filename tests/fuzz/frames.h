@@ -4,8 +4,7 @@
 #define UVZK_FUZZ_FRAMES_H
 
 #include "fuzz.h"
-#include "native/jute_record.h"
-#include "native/jute_writer.h"
+#include "native/jute.h"
 
 /* The header that ends the entries of a multi. */
 #define END_OF_MULTI 9U

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "native/jute_writer.h"
+#include "native/jute.h"
 
 /* Connects to this port of 127.0.0.1. */
 int wire_socket_open(uint16_t port);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "discovery/resolver.h"
+#include "discovery/host_names.h"
 #include "fake_server.h"
 #include "name_server.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "discovery/resolver.h"
+#include "discovery/host_names.h"
 #include "name_server.h"
 
 #define LOCK "/host"

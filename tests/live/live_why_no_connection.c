@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "discovery/resolver.h"
+#include "discovery/host_names.h"
 #include "fake_server.h"
 #include "name_server.h"
 #include "zk_process.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "native/jute_writer.h"
+#include "native/jute.h"
 
 struct frame {
     size_t length;

@@ -3,7 +3,7 @@
 
 #include <uv.h>
 
-#include "native/jute_record.h"
+#include "native/jute.h"
 #include "uvzk.h"
 
 static struct uvzk__jute_reader reader_of(const struct frame *frame)

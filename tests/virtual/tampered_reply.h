@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "native/jute_reader.h"
-#include "native/jute_writer.h"
+#include "native/jute.h"
 
 struct sim;
 

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "native/jute_reader.h"
+#include "native/jute.h"
 #include "sim_internal.h"
 
 struct tampering_user {

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "discovery/socket.h"
 #include "discovery/sockets.h"
-#include "native/jute_record.h"
+#include "native/jute.h"
 #include "native/message.h"
 #include "tampering.h"
 
@@ -231,7 +230,7 @@ static void is_emptied(struct sim *sim, struct sim__event *event)
     report(socket);
 }
 
-/* --------------------------------------------------------------------- discovery/socket.h */
+/* ----------------------------------------------------------------------- one socket */
 
 int uvzk__socket_connect(const struct uvzk__address *address, int *fd)
 {
@@ -377,7 +376,7 @@ void uvzk__socket_close(int fd)
     free(socket);
 }
 
-/* -------------------------------------------------------------------- discovery/sockets.h */
+/* ---------------------------------------------------------------------- on the loop */
 
 static void alarm_comes(struct virtual_event *event)
 {

@@ -1,4 +1,4 @@
-/* The sockets of the native transport (discovery/socket.h, discovery/sockets.h) as streams
+/* The sockets of the native transport (discovery/sockets.h) as streams
  * of bytes between processes and simulated servers, in virtual time. A server has the
  * address 127.0.0.1 and the port VIRTUAL_PORT plus its number.
  *
