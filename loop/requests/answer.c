@@ -56,9 +56,9 @@ void uvzk__answer_void(int rc, const void *data)
     to_loop(request_of(data), rc);
 }
 
-/* The C client has written the created paths into the request's own memory (rpc.c), so
+/* The C client has written the created paths into the request's own memory (request.c), so
  * nothing is copied. Of an answer with fewer results than operations, the others still
- * have the code that rpc.c has set. */
+ * have the code that request.c has set. */
 static void take_made(struct uvzk__request *request)
 {
     const char **made = request->made;

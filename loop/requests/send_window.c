@@ -214,7 +214,7 @@ static void send_window_refused(struct uvzk__request *request, int code)
 /* Returns whether this multi must wait for an earlier answer on this connection. The
  * server answers the credentials before every other request. If it refuses them, the C
  * client ends the session, and a zoo_amulti that runs at that moment may free paths twice
- * (rpc.c). */
+ * (request.c). */
 static bool too_early(const struct uvzk__request *request)
 {
     const struct uvzk__send_window *window = request->window;

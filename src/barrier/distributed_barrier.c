@@ -1,13 +1,21 @@
-/* The public functions on distributed barriers (distributed_barrier.h), and the parts of
- * their calls that differ from other barrier calls. */
-#include "barrier/distributed_barrier.h"
-
-#include "barrier/change_call.h"
+/* A distributed barrier (Curator's DistributedBarrier): it is closed while the persistent
+ * znode at its path exists. A set creates the znode, a remove deletes it (znode_write.h),
+ * a wait ends when the znode is known to be absent at a moment after the call
+ * (watched_znode.h). */
+#include "barrier/barrier_object.h"
 #include "barrier/watched_znode.h"
 #include "base/memory.h"
 #include "engine/handle_end.h"
 #include "engine/req.h"
 #include "engine/turn.h"
+#include "engine/znode_owner.h"
+
+struct distributed_barrier {
+    struct uvzk__barrier_object object;
+    uvzk_barrier_t *handle;
+    uvzk_barrier_close_cb close_cb; /* may be NULL */
+    struct uvzk__znode_owner owner; /* from the first set */
+};
 
 /* -------------------------------------------------------------------------- wait */
 
@@ -47,9 +55,9 @@ static void distributed_barrier_told(struct uvzk__znode_waiter *waiter, int stat
 
 /* ----------------------------------------------------------------- the barrier */
 
-static struct uvzk__distributed_barrier *barrier_with(struct uvzk__barrier_object *object)
+static struct distributed_barrier *barrier_with(struct uvzk__barrier_object *object)
 {
-    return UVZK__CONTAINER_OF(object, struct uvzk__distributed_barrier, object);
+    return UVZK__CONTAINER_OF(object, struct distributed_barrier, object);
 }
 
 static struct uvzk__barrier_object *object_of(const uvzk_barrier_t *handle)
@@ -57,7 +65,8 @@ static struct uvzk__barrier_object *object_of(const uvzk_barrier_t *handle)
     return handle == NULL ? NULL : handle->impl;
 }
 
-struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *handle)
+/* The session of an initialised barrier, else NULL. */
+static struct uvzk__session *distributed_barrier_session(const uvzk_barrier_t *handle)
 {
     const struct uvzk__barrier_object *object = object_of(handle);
 
@@ -66,7 +75,7 @@ struct uvzk__session *uvzk__distributed_barrier_session(const uvzk_barrier_t *ha
 
 static void tell_closed(struct uvzk__barrier_object *object)
 {
-    const struct uvzk__distributed_barrier *barrier = barrier_with(object);
+    const struct distributed_barrier *barrier = barrier_with(object);
 
     struct uvzk__end_listener *listener = uvzk__end_take(&barrier->handle->end);
 
@@ -83,11 +92,11 @@ static void distributed_barrier_end(struct uvzk__barrier_object *object)
 
 int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *handle, const char *path)
 {
-    static const struct uvzk__barrier_kind kind = {
-        .size = sizeof(struct uvzk__distributed_barrier),
-        .told = UVZK__BARRIER_OBJECT_TOLD,
-        .tell_closed = tell_closed,
-        .end = distributed_barrier_end};
+    static const struct uvzk__barrier_kind kind = {.size =
+                                                       sizeof(struct distributed_barrier),
+                                                   .told = UVZK__BARRIER_OBJECT_TOLD,
+                                                   .tell_closed = tell_closed,
+                                                   .end = distributed_barrier_end};
     int status = uvzk__barrier_object_open(client, &kind, handle,
                                            handle == NULL ? NULL : &handle->impl, path);
 
@@ -133,8 +142,7 @@ int uvzk_barrier_set(uvzk_barrier_t *handle, uvzk_req_t *call_handle, uvzk_req_c
 {
     int status = distributed_barrier_set(handle, call_handle, cb);
 
-    return uvzk__req_begun(call_handle, uvzk__distributed_barrier_session(handle),
-                           status);
+    return uvzk__req_begun(call_handle, distributed_barrier_session(handle), status);
 }
 
 static int remove_znode(uvzk_barrier_t *handle, uvzk_req_t *call_handle, uvzk_req_cb cb)
@@ -156,8 +164,7 @@ int uvzk_barrier_remove(uvzk_barrier_t *handle, uvzk_req_t *call_handle, uvzk_re
 {
     int status = remove_znode(handle, call_handle, cb);
 
-    return uvzk__req_begun(call_handle, uvzk__distributed_barrier_session(handle),
-                           status);
+    return uvzk__req_begun(call_handle, distributed_barrier_session(handle), status);
 }
 
 static int wait_for_end(uvzk_barrier_t *handle, uvzk_req_t *call_handle,
@@ -192,6 +199,5 @@ int uvzk_barrier_wait(uvzk_barrier_t *handle, uvzk_req_t *call_handle, int64_t t
 {
     int status = wait_for_end(handle, call_handle, timeout_ms, cb);
 
-    return uvzk__req_begun(call_handle, uvzk__distributed_barrier_session(handle),
-                           status);
+    return uvzk__req_begun(call_handle, distributed_barrier_session(handle), status);
 }

@@ -1,6 +1,6 @@
 /* One member of a double barrier, from its enter until nothing of it is left: the znode
  * `P/<uuid>` below the barrier's path P, and what the member waits for. Each enter
- * makes a new one. entry.c takes it in, departure.c takes it out.
+ * makes a new one.
  *
  *   LISTING --> CREATING <--> CHECKING    is `ready` left over? its znode; is it ours?
  *     ^  |        |             |
@@ -22,7 +22,51 @@
  *
  * What the user is told: told_cb runs once for the enter, once for the leave, and once
  * when the member is out for another reason. After a status below 0, and after the leave,
- * the member no longer has a user, and continues by itself. */
+ * the member no longer has a user, and continues by itself.
+ *
+ * How a member enters a double barrier (Curator's DistributedDoubleBarrier.enter), from
+ * LISTING to INSIDE.
+ *
+ * The requests, in the order in which they are sent:
+ *   exists(P/ready, watch)   before the create, so that no `ready` that counts this
+ *                            member comes unseen, even one that is deleted at once
+ *   getChildren(P)           `ready` without any member is left over from a round that
+ *                            has ended: it is removed before it lets any member through
+ *   create P/<uuid>          ephemeral
+ *   exists(P/ready)          it exists: enough members were here together with this one,
+ *                            or the round is on and this one joins it
+ *   getChildren(P)           enough members are here: it creates `ready`
+ * Otherwise it waits until `ready` is created. The last member to enter counts all
+ * members that came before, so the others need not count again. They nevertheless do,
+ * about once a session timeout: the last one may have failed between its create and its
+ * count.
+ *
+ * How fresh the readings are: they follow the reply to the create on the same connection,
+ * or the barrier of a later one, so they show the tree at a moment when this member's
+ * znode existed. All members that are counted existed together with it.
+ *
+ * How a member leaves a double barrier (Curator's DistributedDoubleBarrier.leave), from
+ * REMAINING until it is out. Of the members that are still here, the lowest
+ * name stays until it is alone, and waits for the highest to go; each of the others
+ * deletes its znode at once and waits for the lowest to go. So one event wakes one
+ * member, except the last.
+ *
+ *   alone           delete P/<uuid> and P/ready in one transaction: no `ready` is left
+ *                   over without members
+ *   the lowest      exists(P/<highest>, watch)
+ *   another         delete P/<uuid>; exists(P/<lowest>, watch)
+ * and after each event getChildren(P) again.
+ *
+ * It waits only for the members that the first getChildren has shown. All members of its
+ * round are among them, because a member's znode exists until it leaves, and no member of
+ * this library has left for good while this member's znode existed. A member that enters
+ * later belongs to another round: if this one waited for it, a member that has left and
+ * enters again would wait for this one, and this one for it.
+ *
+ * How fresh the reads are: the getChildren follows the replies to this session's own
+ * writes. If its server lags, it shows members that have left since; then the exists or
+ * its watch reports that. A member that it no longer shows has left for good, because
+ * each enter has a new name. */
 #ifndef UVZK_MEMBER_H
 #define UVZK_MEMBER_H
 
@@ -115,14 +159,5 @@ void uvzk__barrier_member_suspended(struct uvzk__barrier_member *);
 void uvzk__barrier_member_session_ended(struct uvzk__barrier_member *, int code);
 /* The client ends: frees the member. */
 void uvzk__barrier_member_free(struct uvzk__barrier_member *);
-
-/* ------------------------------------------ between member, entry and departure */
-
-/* Tells its user. final: it has no user from now on. */
-void uvzk__barrier_member_tell(struct uvzk__barrier_member *, int status, bool final);
-/* The member is finished: it is GONE, and freed when nothing is under way. */
-void uvzk__barrier_member_finish(struct uvzk__barrier_member *);
-/* Removes a `ready` that is left over without members, in the background. */
-void uvzk__barrier_member_tidy(struct uvzk__barrier_member *);
 
 #endif

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "atomic/atomic_long.h"
-#include "barrier/barrier_call.h"
+#include "barrier/barrier_object.h"
 #include "barrier/double_barrier.h"
 #include "barrier/member.h"
 #include "barrier/znode_write.h"
@@ -52,7 +52,7 @@ static const struct {
     {&uvzk__reading_machine, "src/engine/reading.h"},
     {&uvzk__prover_machine, "src/proof/prover.h"},
     {&uvzk__value_set_machine, "src/value/value_set.h"},
-    {&uvzk__barrier_call_machine, "src/barrier/barrier_call.h"},
+    {&uvzk__barrier_call_machine, "src/barrier/barrier_object.h"},
     {&uvzk__double_barrier_machine, "src/barrier/double_barrier.h"},
     {&uvzk__barrier_member_machine, "src/barrier/member.h"},
     {&uvzk__znode_write_machine, "src/barrier/znode_write.h"},
