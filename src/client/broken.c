@@ -12,7 +12,7 @@
 #include "claim/lock.h"
 #include "client/session_objects.h"
 #include "directory/contender.h"
-#include "election/elections.h"
+#include "election/election.h"
 #include "engine/turn.h"
 
 static void for_each_session(struct uvzk__session *session,

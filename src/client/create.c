@@ -20,7 +20,7 @@
 #include "client/option_table.h"
 #include "directory/contender.h"
 #include "directory/contender_proof.h"
-#include "election/elections.h"
+#include "election/election.h"
 #include "engine/acl.h"
 #include "engine/handle_end.h"
 #include "engine/log.h"

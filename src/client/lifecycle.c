@@ -26,7 +26,7 @@
 #include "directory/own_watch.h"
 #include "directory/settle/creates.h"
 #include "directory/settle/settle.h"
-#include "election/elections.h"
+#include "election/election.h"
 #include "engine/barrier.h"
 #include "engine/handle_end.h"
 #include "engine/log.h"

@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "base/refusal.h"
 #include "claim/lock.h"
-#include "election/candidacy.h"
 #include "election/election.h"
 #include "election/known_participant.h"
 #include "engine/client.h"

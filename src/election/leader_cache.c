@@ -1,6 +1,7 @@
-/* Reads who leads at one path (leader_cache.h): what the requests of a reading are, and what
- * their replies show. leader_report.c joins the caches; the reports are notified when
- * another leader is known. */
+/* Who leads at a path, and what is reported of it (leader_cache.h): what the requests of a
+ * reading are, and what their replies show; then the report to the user of one election. The
+ * cache of the path and the election say that something may have changed. What is reported
+ * is decided when the notification runs, so several changes in a turn are one report. */
 #include "election/leader_cache.h"
 
 #include <string.h>
@@ -9,9 +10,10 @@
 #include "base/node_name.h"
 #include "base/path.h"
 #include "base/refusal.h"
+#include "claim/hold_calls.h"
+#include "claim/lock.h"
 #include "directory/queue.h"
-#include "election/elections.h"
-#include "election/leader_report.h"
+#include "election/election.h"
 #include "engine/session.h"
 #include "engine/turn.h"
 
@@ -42,7 +44,8 @@ static void no_memory_due(struct uvzk__timer *timer)
     leader_cache_tell(UVZK__CONTAINER_OF(timer, struct uvzk__leader_cache, no_memory));
 }
 
-void uvzk__leader_cache_tell_later(struct uvzk__leader_cache *leader_cache)
+/* A report failed because memory ran out: all reports are made again after a pause. */
+static void leader_cache_tell_later(struct uvzk__leader_cache *leader_cache)
 {
     struct uvzk__session *session = leader_cache->reading.session;
 
@@ -50,8 +53,9 @@ void uvzk__leader_cache_tell_later(struct uvzk__leader_cache *leader_cache)
                     uvzk__now(session) + UVZK__SHORT_PAUSE_MS);
 }
 
-const uvzk_election_participant_t *
-uvzk__leader_cache_leader(const struct uvzk__leader_cache *leader_cache)
+/* The last known leader, valid while the reading is pinned; NULL: none. */
+static const uvzk_election_participant_t *
+leader_cache_leader(const struct uvzk__leader_cache *leader_cache)
 {
     return leader_cache->leader == NULL ? NULL : &leader_cache->leader->shown;
 }
@@ -256,9 +260,11 @@ new_cache(struct uvzk__session *session,
     return leader_cache;
 }
 
-int uvzk__leader_cache_join(struct uvzk__leader_report *report,
-                            struct uvzk__session *session,
-                            const struct uvzk__participant_directory *directory)
+/* Adds the report to the leader cache of this directory, which is made if it is missing.
+ * Returns 0; UV_EINVAL: there is one, of another kind; UV_ENOMEM. */
+static int leader_cache_join(struct uvzk__leader_report *report,
+                             struct uvzk__session *session,
+                             const struct uvzk__participant_directory *directory)
 {
     struct uvzk__reading *reading =
         uvzk__reading_find(session, &reading_kind, directory->path);
@@ -280,7 +286,8 @@ int uvzk__leader_cache_join(struct uvzk__leader_report *report,
     return 0;
 }
 
-void uvzk__leader_cache_end_unused(struct uvzk__leader_cache *leader_cache)
+/* Ends the cache if it has no reports left. */
+static void leader_cache_end_unused(struct uvzk__leader_cache *leader_cache)
 {
     if (uvzk__list_empty(&leader_cache->reports)) {
         uvzk__timer_clear(leader_cache->reading.session, &leader_cache->no_memory);
@@ -291,4 +298,146 @@ void uvzk__leader_cache_end_unused(struct uvzk__leader_cache *leader_cache)
 void uvzk__leader_caches_resume(struct uvzk__session *session)
 {
     uvzk__readings_resume(session, &reading_kind);
+}
+
+/* ---------------------------------------------------------------------- the reports */
+
+static struct uvzk__election *election_of(struct uvzk__leader_report *report)
+{
+    return UVZK__CONTAINER_OF(report, struct uvzk__election, report);
+}
+
+/* This participant as a leader. NULL: out of memory. */
+static struct uvzk__known_participant *
+leader_report_own(const struct uvzk__election *election)
+{
+    const struct uvzk__session *session = uvzk__hold_session(&election->hold);
+    size_t length = election->id_length;
+    const void *id =
+        election->id == NULL ? uvzk__default_data(session, &length) : election->id;
+    struct uvzk__known_participant *known = uvzk__known_participant_new(
+        uvzk_hold_path(&election->hold), uvzk_hold_token(&election->hold),
+        session->connection.session_id, id, id == NULL ? 0 : length);
+
+    if (known != NULL) {
+        known->shown.is_leader = 1;
+    }
+    return known;
+}
+
+/* Reports the leader, or none (NULL), if that is news. */
+static void tell_if_news(struct uvzk__leader_report *report,
+                         const uvzk_election_participant_t *leader)
+{
+    int64_t token = leader == NULL ? 0 : leader->token;
+
+    if (token == report->told_token || (token != 0 && token <= report->newest_token)) {
+        return;
+    }
+    report->told_token = token;
+    if (token != 0) {
+        report->newest_token = token;
+    }
+    report->changed_cb(election_of(report)->handle, leader);
+}
+
+static void tell_own(struct uvzk__leader_report *report)
+{
+    struct uvzk__known_participant *known;
+
+    /* The hold is lost, which is about to be reported. */
+    if (uvzk_hold_token(&election_of(report)->hold) == 0) {
+        return;
+    }
+    known = leader_report_own(election_of(report));
+    if (known == NULL) {
+        leader_cache_tell_later(report->leader_cache);
+        return;
+    }
+    tell_if_news(report, &known->shown);
+    uvzk__free(known);
+}
+
+static void tell_cached(struct uvzk__leader_report *report)
+{
+    struct uvzk__leader_cache *leader_cache = report->leader_cache;
+    const uvzk_election_participant_t *leader = leader_cache_leader(leader_cache);
+
+    /* A server that has diverged shows an earlier leader, which says nothing of the
+     * newest one. */
+    if (leader != NULL && leader->token < report->newest_token) {
+        return;
+    }
+    /* The cache may still show this participant. */
+    if (leader != NULL && leader->token <= report->past_token) {
+        leader = NULL;
+    }
+    /* The callback may close the election, and with it the cache. */
+    uvzk__reading_pin(&leader_cache->reading);
+    tell_if_news(report, leader);
+    uvzk__reading_unpin(&leader_cache->reading);
+}
+
+static void leader_report_tell(struct uvzk__notification *notification)
+{
+    struct uvzk__leader_report *report =
+        UVZK__CONTAINER_OF(notification, struct uvzk__leader_report, notification);
+
+    if (uvzk__session_is_closing(election_of(report)->session)) {
+        return;
+    }
+    if (report->own_token != 0) {
+        tell_own(report);
+    } else {
+        tell_cached(report);
+    }
+}
+
+void uvzk__leader_report_init(struct uvzk__leader_report *report)
+{
+    uvzk__list_init(&report->in_cache);
+    uvzk__list_init(&report->notification.link);
+    report->notification.notify_cb = leader_report_tell;
+}
+
+int uvzk__leader_report_begin(struct uvzk__election *election,
+                              uvzk_election_changed_cb changed_cb)
+{
+    struct uvzk__participant_directory directory;
+    const struct uvzk__lock *lock = election->lock.impl;
+
+    (void)lock->kind->directories(lock, &directory);
+    election->report.changed_cb = changed_cb;
+    return leader_cache_join(&election->report, election->session, &directory);
+}
+
+void uvzk__leader_report_leads(struct uvzk__leader_report *report, int64_t token)
+{
+    if (report->leader_cache == NULL) {
+        return;
+    }
+    if (token == 0) {
+        report->past_token = report->own_token;
+    }
+    report->own_token = token;
+    uvzk__notify_later(election_of(report)->session, &report->notification);
+}
+
+void uvzk__leader_report_follow(struct uvzk__leader_report *report)
+{
+    if (report->leader_cache != NULL) {
+        uvzk__reading_pump(&report->leader_cache->reading);
+    }
+}
+
+void uvzk__leader_report_end(struct uvzk__leader_report *report)
+{
+    struct uvzk__leader_cache *leader_cache = report->leader_cache;
+
+    report->leader_cache = NULL;
+    uvzk__list_remove(&report->in_cache);
+    uvzk__list_remove(&report->notification.link);
+    if (leader_cache != NULL) {
+        leader_cache_end_unused(leader_cache);
+    }
 }

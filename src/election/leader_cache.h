@@ -18,15 +18,36 @@
  * the event of the watch. Only a diverged server shows something older; the cache ignores
  * it, because the token of a later leader is greater.
  *
- * The cache reads nothing while all elections that share it lead. */
+ * The cache reads nothing while all elections that share it lead.
+ *
+ * What one election reports to its changed_cb: who leads, if it differs from what was
+ * reported last. While the participant itself leads, its hold shows that; otherwise the
+ * leader cache of its path shows who leads.
+ *
+ * Tokens only rise. A leader is reported if its token is greater than those of all
+ * leaders that were reported before; every other result is ignored. */
 #ifndef UVZK_LEADER_CACHE_H
 #define UVZK_LEADER_CACHE_H
 
 #include "claim/participant.h"
 #include "election/known_participant.h"
 #include "engine/reading.h"
+#include "engine/turn.h"
 
-struct uvzk__leader_report;
+struct uvzk__election;
+struct uvzk__leader_cache;
+
+/* Part of an election. */
+struct uvzk__leader_report {
+    struct uvzk__leader_cache *leader_cache; /* NULL: there is no changed_cb */
+    struct uvzk__link in_cache;              /* in leader_cache->reports */
+    struct uvzk__notification notification;
+    uvzk_election_changed_cb changed_cb;
+    int64_t told_token;   /* of the leader that was reported last; 0: none */
+    int64_t newest_token; /* the greatest that was reported */
+    int64_t own_token;    /* of this participant while it leads, else 0 */
+    int64_t past_token;   /* of this participant when it led last: that is over */
+};
 
 struct uvzk__leader_cache {
     struct uvzk__reading reading;
@@ -44,19 +65,20 @@ void uvzk__leader_caches_resume(struct uvzk__session *);
 
 /* ------------------------------------------------------------ for this room alone */
 
-/* Adds the report to the leader cache of this directory, which is made if it is missing.
- * Returns 0; UV_EINVAL: there is one, of another kind; UV_ENOMEM. */
-int uvzk__leader_cache_join(struct uvzk__leader_report *, struct uvzk__session *,
-                            const struct uvzk__participant_directory *);
+void uvzk__leader_report_init(struct uvzk__leader_report *);
 
-/* Ends the cache if it has no reports left. */
-void uvzk__leader_cache_end_unused(struct uvzk__leader_cache *);
+/* Begins to report. Returns 0; UV_EINVAL: the client reports on an election of another
+ * kind on this path; UV_ENOMEM. */
+int uvzk__leader_report_begin(struct uvzk__election *, uvzk_election_changed_cb);
 
-/* The last known leader, valid while the reading is pinned; NULL: none. */
-const uvzk_election_participant_t *
-uvzk__leader_cache_leader(const struct uvzk__leader_cache *);
+/* This participant has begun to lead, with this token; or, with 0, it no longer leads. */
+void uvzk__leader_report_leads(struct uvzk__leader_report *, int64_t token);
 
-/* A report failed because memory ran out: all reports are made again after a pause. */
-void uvzk__leader_cache_tell_later(struct uvzk__leader_cache *);
+/* Its own znode is gone, or about to go: reads who leads, which was not necessary while
+ * it led. */
+void uvzk__leader_report_follow(struct uvzk__leader_report *);
+
+/* Stops the reports. May be called again, and if they never began. */
+void uvzk__leader_report_end(struct uvzk__leader_report *);
 
 #endif

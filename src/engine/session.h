@@ -68,7 +68,7 @@ struct uvzk__session {
     struct uvzk__directories *directories;  /* directory/directories.h */
     struct uvzk__claims *claims;            /* claim/claim.h */
     struct uvzk__reading *watched_children; /* engine/watched_children.h */
-    struct uvzk__elections *elections;      /* election/elections.h */
+    struct uvzk__elections *elections;      /* election/election.h */
     struct uvzk__futures *futures;          /* future/future.h */
     struct uvzk__lifecycle *lifecycle;      /* client/lifecycle.h */
 

@@ -1,6 +1,6 @@
 /* LeaderLatch as a lock: each claim has one contender in an exclusive directory, and
  * in_order.c grants the contenders by sequence number, as those of a mutex. Only the
- * prefix of the names differs. Only elections use this kind (election/candidacy.c), so
+ * prefix of the names differs. Only elections use this kind (election/election.c), so
  * its acquires have neither an owner nor leases. */
 #include "locks/leader_latch.h"
 

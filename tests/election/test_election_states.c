@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "candidate.h"
-#include "election/candidacy.h"
+#include "election/election.h"
 #include "ticker.h"
 #include "world.h"
 

@@ -17,7 +17,7 @@
 #include "directory/settle/delete_batch.h"
 #include "discovery/search.h"
 #include "elect_job.h"
-#include "election/candidacy.h"
+#include "election/election.h"
 #include "engine/barrier.h"
 #include "engine/connection.h"
 #include "engine/invariant.h"
@@ -68,7 +68,7 @@ static const struct {
     {&uvzk__lease_request_machine, "src/locks/semaphore/lease_request.h"},
     {&uvzk__member_machine, "src/locks/multilock.h"},
     {&uvzk__atomic_machine, "src/atomic/atomic_long.h"},
-    {&uvzk__candidacy_machine, "src/election/candidacy.h"},
+    {&uvzk__candidacy_machine, "src/election/election.h"},
     {&uvzk__persistent_node_machine, "src/membership/persistent_node.h"},
     {&uvzk__future_machine, "src/future/future.h"},
     {&uvzk__port_machine, "loop/port/loop_port.h"},

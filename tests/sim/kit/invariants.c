@@ -15,7 +15,7 @@
 #include "claim/lock.h"
 #include "directory/contender.h"
 #include "directory/queue.h"
-#include "election/elections.h"
+#include "election/election.h"
 #include "engine/reading.h"
 #include "proof/prover.h"
 
