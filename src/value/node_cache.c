@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/outcome.h"
 #include "engine/submission.h"
+#include "engine/znode_owner.h"
 #include "value/shared_value.h"
 
 /* --------------------------------------------------------------- the known data */
@@ -52,6 +53,93 @@ void uvzk__node_cache_update(struct uvzk__node_cache *node_cache,
     for_each_value(node_cache, uvzk__shared_value_changed);
 }
 
+/* ------------------------------------------------------------------------- the seed */
+
+/* It is kept until the znode exists or the server refuses it. */
+void uvzk__seed_value_set(struct uvzk__node_cache *node_cache, void *data, size_t length)
+{
+    struct uvzk__seed_value *seed = &node_cache->seed;
+
+    /* The seed that came first is still waiting to be written. */
+    if (seed->data != NULL) {
+        uvzk__free(data);
+        return;
+    }
+    seed->data = data;
+    seed->length = length;
+    /* A new seed may be accepted although an earlier one was refused. */
+    seed->refusal = 0;
+    uvzk__reading_want(&node_cache->reading);
+}
+
+/* Nothing is left to write. */
+static void seed_value_drop(struct uvzk__node_cache *node_cache)
+{
+    uvzk__free(node_cache->seed.data);
+    node_cache->seed.data = NULL;
+}
+
+/* Returns true if there is a seed to write. Returns false if another recipe of this
+ * client owns the znode, because a seed would block that recipe forever
+ * (znode_owner.h). */
+static bool seed_value_is_wanted(struct uvzk__node_cache *node_cache)
+{
+    if (uvzk__znode_is_owned(node_cache->reading.session, node_cache->reading.path)) {
+        seed_value_drop(node_cache);
+    }
+    return node_cache->seed.data != NULL;
+}
+
+/* Creates the znode with its seed, or an ancestor. */
+static void seed_value_create(struct uvzk__node_cache *node_cache)
+{
+    struct uvzk__seed_value *seed = &node_cache->seed;
+    struct uvzk__reading *reading = &node_cache->reading;
+
+    if (uvzk__reading_may_ask(reading)) {
+        uvzk__node_create_set_data(&seed->create, seed->data, seed->length);
+        uvzk__node_create_prepare(reading->session, &seed->create, &reading->rpc,
+                                  uvzk__reading_replied);
+        uvzk__reading_send(reading);
+    } else {
+        /* It starts again with a read when sending is possible, even if a watch is set. */
+        uvzk__reading_want(reading);
+    }
+}
+
+/* The znode is missing: begins to create it with the seed. */
+static void seed_value_write(struct uvzk__node_cache *node_cache)
+{
+    uvzk__node_create_begin(&node_cache->seed.create);
+    seed_value_create(node_cache);
+}
+
+/* A create was answered with this status. Returns 0 if the next one is under way, or if the
+ * znode exists, which wants a reading then; else why it could not be written. */
+static int seed_value_answered(struct uvzk__node_cache *node_cache, int status)
+{
+    struct uvzk__seed_value *seed = &node_cache->seed;
+    struct uvzk__reading *reading = &node_cache->reading;
+
+    if (uvzk__node_create_next(reading->session, &seed->create, &reading->rpc, status)) {
+        seed_value_create(node_cache);
+        return 0;
+    }
+    if (status == 0 || status == UVZK_ENODEEXISTS) {
+        /* The read takes the znode's data, whichever client has created it. */
+        seed_value_drop(node_cache);
+        uvzk__reading_want(reading);
+        return 0;
+    }
+    if (!uvzk__is_transient(status)) {
+        /* A refused seed is not tried again. The refusal is reported for as long as the
+         * znode is missing. */
+        seed_value_drop(node_cache);
+        seed->refusal = status;
+    }
+    return status;
+}
+
 /* ---------------------------------------------------------------- the requests */
 
 /* There is nothing to read, and the reason does not pass by itself: the znode is missing,
@@ -94,7 +182,7 @@ static void node_cache_looked(struct uvzk__node_cache *node_cache, bool stands)
 
 static void seed_answered(struct uvzk__node_cache *node_cache, int status)
 {
-    int refusal = uvzk__seed_value_answered(node_cache, status);
+    int refusal = seed_value_answered(node_cache, status);
 
     if (uvzk__is_transient(refusal)) {
         no_answer(node_cache, refusal);
@@ -118,7 +206,7 @@ static void node_cache_take(struct uvzk__node_cache *node_cache,
     uvzk__growing_pause_reset(&node_cache->reading.pause);
     /* The znode exists, so the seed is no longer needed, even if the znode is deleted
      * later. */
-    uvzk__seed_value_drop(node_cache);
+    seed_value_drop(node_cache);
     uvzk__node_cache_update(node_cache, &reply->stat, data, reply->data_length);
 }
 
@@ -126,8 +214,8 @@ static void read_missing(struct uvzk__node_cache *node_cache)
 {
     int refusal = node_cache->seed.refusal;
 
-    if (uvzk__seed_value_is_wanted(node_cache)) {
-        uvzk__seed_value_write(node_cache);
+    if (seed_value_is_wanted(node_cache)) {
+        seed_value_write(node_cache);
     } else {
         /* A missing znode is reported with the reason why the seed could not be
          * written. */

@@ -18,9 +18,18 @@
 #ifndef UVZK_NODE_CACHE_H
 #define UVZK_NODE_CACHE_H
 
+#include "engine/node_create.h"
 #include "engine/reading.h"
 #include "engine/session.h"
-#include "value/seed_value.h"
+
+/* The value with which a node cache creates its znode if the znode is missing (Curator's
+ * seedValue). The creates are requests of the reading. */
+struct uvzk__seed_value {
+    void *data; /* the data for a missing znode; NULL: nothing is left to write */
+    size_t length;
+    struct uvzk__node_create create; /* of the znode */
+    int refusal;                     /* why the seed could not be written; 0 */
+};
 
 struct uvzk__node_cache {
     struct uvzk__reading reading;
@@ -58,6 +67,10 @@ struct uvzk__node_cache *uvzk__node_cache_find(const struct uvzk__session *,
 /* Returns the node cache of this full path, and makes a missing one. A new one must get a
  * value, or be ended. NULL: out of memory. */
 struct uvzk__node_cache *uvzk__node_cache_of(struct uvzk__session *, const char *path);
+
+/* Takes ownership of a seed, which is written if the znode is found to be missing. While
+ * one seed is waiting to be written, further ones are freed. */
+void uvzk__seed_value_set(struct uvzk__node_cache *, void *data, size_t length);
 
 /* Sends the sets and the read that are due, if anything may be sent. */
 void uvzk__node_cache_pump(struct uvzk__node_cache *);
