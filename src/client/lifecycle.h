@@ -52,7 +52,7 @@ void uvzk__open(struct uvzk__session *);
 void uvzk__close(struct uvzk__session *);
 
 /* An invariant of the session's client is broken. From now on all of its sessions refuse
- * all calls, as they do when the user closes the client. Ends everything (broken.h), and
+ * all calls, as they do when the user closes the client. Ends everything, and
  * reports UVZK_STATE_CLOSED. */
 void uvzk__close_broken(struct uvzk__session *);
 

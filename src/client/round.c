@@ -1,10 +1,12 @@
-/* What the rooms do in a turn (round.h): connects the engine's turn hooks with the other
- * rooms. */
+/* What the rooms do in a turn and are told of their session (round.h): connects the engine's
+ * turn hooks with the other rooms. lifecycle.c passes on what happens to the session, so it
+ * need not know these rooms. */
 #include "client/round.h"
 
+#include "barrier/barriers.h"
 #include "claim/claim.h"
+#include "claim/lock.h"
 #include "client/lifecycle.h"
-#include "client/session_objects.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
@@ -13,16 +15,61 @@
 #include "directory/settle/settle.h"
 #include "directory/watermark.h"
 #include "election/leader_cache.h"
+#include "engine/session_object.h"
 #include "engine/watched_children.h"
 #include "proof/prover.h"
+#include "value/node_cache.h"
 #include "value/shared_value.h"
+
+/* ------------------------------------------------------------ events of the session */
+
+void uvzk__session_objects_session_ended(struct uvzk__session *session, int code)
+{
+    uvzk__objects_session_ended(session, code);
+    uvzk__node_caches_session_ended(session, false);
+    uvzk__barriers_session_ended(session, code);
+}
+
+void uvzk__session_objects_lapsed(struct uvzk__session *session)
+{
+    uvzk__node_caches_session_ended(session, true);
+}
+
+void uvzk__session_objects_unreachable(struct uvzk__session *session, int code)
+{
+    uvzk__node_caches_unreachable(session, code);
+    uvzk__objects_unreachable(session, code);
+}
+
+/* A connection is ready, or a pause of the whole session is over. */
+static void session_objects_resume(struct uvzk__session *session)
+{
+    uvzk__node_caches_resume(session);
+    uvzk__barriers_resume(session);
+    uvzk__objects_resume(session);
+    uvzk__leader_caches_resume(session);
+    uvzk__watched_children_resume(session);
+}
+
+/* Returns true if one of them, or a lock, needs a znode below this path. It checks each
+ * of them, so none needs memory for it. Atomic longs and barriers need none until a call
+ * changes them: then they are owners (znode_owner.h). */
+static bool session_objects_need_below(const struct uvzk__session *session,
+                                       const char *path)
+{
+    return uvzk__locks_need_below(session, path) ||
+           uvzk__shared_values_need_below(session, path) ||
+           uvzk__objects_need_below(session, path);
+}
+
+/* --------------------------------------------------------------------------- a turn */
 
 /* Requests may be sent again: each room sends what had to wait. */
 static void round_resume(struct uvzk__session *session)
 {
     uvzk__contenders_pump(session);
     uvzk__queues_settle_later(session);
-    uvzk__session_objects_resume(session);
+    session_objects_resume(session);
 }
 
 /* There is a connection, and its barrier is open. */
@@ -70,7 +117,7 @@ const struct uvzk__turn_hooks uvzk__round_hooks = {
     .broken = uvzk__close_broken,
     .work = round_work,
     .has_work = has_work,
-    .needs_below = uvzk__session_objects_need_below,
+    .needs_below = session_objects_need_below,
     .values_at = uvzk__shared_values_at,
     .turn_ended = round_turned,
 };

@@ -1,4 +1,4 @@
-/* What happens at once when an invariant is broken (invariant.h). client/broken.c does
+/* What happens at once when an invariant is broken (invariant.h). client/lifecycle.c does
  * the rest in the next turn of the client. */
 #include "engine/invariant.h"
 

@@ -5,7 +5,7 @@
  * do. A release build closes that client and leaves the process alone
  * (docs/decisions/invariants.md):
  *
- *   INTACT --- an invariant is broken ---> BROKEN --- client/broken.c ---> TOLD
+ *   INTACT --- an invariant is broken ---> BROKEN --- client/lifecycle.c ---> TOLD
  *
  * While BROKEN, the client neither sends nor grants anything, no hold of it is valid, and
  * no callback runs. Its next turn reports all holds lost, ends everything that is
