@@ -14,7 +14,7 @@ bool uvzk__sequence_exhausted(int32_t sequence);
 
 /* The position of a contender: first by the sequence number, then by the czxid. Two
  * znodes have the same sequence number if the server's counter has stopped. A downgraded
- * reader has the sequence number and the czxid of its writer (locks/downgrade.h). */
+ * reader has the sequence number and the czxid of its writer (locks/rwlock.c). */
 struct uvzk__place {
     int32_t sequence;
     int64_t czxid; /* 0: not known, which sorts first */

@@ -99,7 +99,7 @@ struct uvzk__claim {
     /* The lock whose owner may re-enter. NULL once the claim is given up. */
     struct uvzk__lock *lock;
     /* In lock->claims. Once the claim is given up: in session->claims->to_withdraw, or in
-     * a list of its kind (lease_offers.h). */
+     * a list of its kind (leases.h). */
     struct uvzk__link link;
     /* The acquisitions that are not detached yet, in the order of the acquire calls. */
     struct uvzk__ring acquisitions;

@@ -85,7 +85,7 @@ struct uvzk__contender_kind {
      * prefix, which is not copied. */
     const char *name_prefix;
     bool shared; /* a reader: it waits for writers only */
-    /* It is a reader with the number of its own writer (downgrade.h), so it does not
+    /* It is a reader with the number of its own writer (locks/rwlock.c), so it does not
      * wait. */
     bool has_writers_place;
     /* Its grant is not the hold: it lets its claim into another directory, which is

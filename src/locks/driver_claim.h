@@ -16,7 +16,6 @@
 #include "claim/claim.h"
 #include "directory/contender.h"
 #include "locks/lock_driver.h"
-#include "locks/sorted_children.h"
 
 /* claim->extra of a claim on a driver lock, which has one contender. */
 struct uvzk__driver_claim {

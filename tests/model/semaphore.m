@@ -239,7 +239,7 @@ ruleset n: ours_t do
 rule "acquire" alive & lease[n] = NONE ==> begin lease[n] := CREATING; wanted[n] := true; end;
 -- src/locks/semaphore/lease_request.c: uvzk__lease_request_return
 rule "give up or release" wanted[n] ==> begin given_up(n); end;
--- src/locks/semaphore/lease_offers.c: uvzk__leases_take_offers
+-- src/locks/semaphore/leases.c: uvzk__leases_take_offers
 rule "hand on" lease[n] = HELD ==> begin lease[n] := COUNTED; end;
 -- src/locks/semaphore/leases.c: grant_or_prove
 rule "grant" lease[n] = COUNTED & valid > 0 ==> begin lease[n] := HELD; end;

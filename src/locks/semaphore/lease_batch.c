@@ -16,7 +16,6 @@
 #include "engine/request_size.h"
 #include "engine/size_limit.h"
 #include "engine/submission.h"
-#include "locks/semaphore/lease_offers.h"
 #include "locks/semaphore/leases.h"
 
 /* How many one multi may create for several lease requests, within uvzk__batch_size_max.

@@ -23,7 +23,6 @@
 #include "engine/acl.h"
 #include "engine/request_size.h"
 #include "locks/mutex.h"
-#include "locks/semaphore/lease_offers.h"
 #include "locks/semaphore/leases.h"
 #include "value/shared_value.h"
 
