@@ -1,5 +1,12 @@
 /* The addresses that a search probes, and what it knows of the server at each. An address
- * that does not answer is probed again after growing pauses. */
+ * that does not answer is probed again after growing pauses.
+ *
+ * A probe finds out whether an address is a ZooKeeper server. It asks the address to
+ * resume a session that does not exist. A server refuses this with an answer of zeros
+ * within milliseconds and creates no session. Other programs that speak the protocol
+ * cannot resume sessions and grant a new one; the probe asks to end it, and only a
+ * program that answers is a server. The C client itself would accept any answer as a
+ * server's. */
 #ifndef UVZK_TARGETS_H
 #define UVZK_TARGETS_H
 
@@ -10,8 +17,28 @@
 #include "discovery/addresses.h"
 #include "discovery/host_names.h"
 #include "discovery/hosts.h"
-#include "discovery/server_probe.h"
 #include "discovery/sockets.h"
+
+enum uvzk__probe_result {
+    UVZK__PROBE_PENDING,     /* not known yet */
+    UVZK__PROBE_SERVER,      /* it answered as a server does */
+    UVZK__PROBE_UNREACHABLE, /* no connection; see error */
+    UVZK__PROBE_TIMEOUT,     /* no answer in time; set by the caller of the probe */
+    /* The connection was closed without an answer: by a server without a quorum, by one
+     * that speaks TLS on this port, or by another program. */
+    UVZK__PROBE_CLOSED,
+    UVZK__PROBE_NOT_ZOOKEEPER /* it sent something else */
+};
+
+struct uvzk__server_probe {
+    int fd;          /* the socket; -1: none */
+    bool connects;   /* a connection is enough: nothing is asked */
+    bool asked;      /* the request has been sent */
+    bool ending;     /* the end of a granted session has been asked for */
+    int error;       /* for UNREACHABLE, a code of libuv */
+    size_t received; /* bytes of answer */
+    unsigned char answer[41];
+};
 
 /* One address to probe. If two names have the same address, there are two targets. */
 struct uvzk__target {
@@ -40,7 +67,7 @@ struct uvzk__targets {
     struct uvzk__target *array; /* moved when addresses are added or removed */
     size_t count, capacity;
     bool searching;       /* probes are begun */
-    bool only_connects;   /* a probe asks nothing (server_probe.h) */
+    bool only_connects;   /* a probe asks nothing */
     uint32_t patience_ms; /* how long the first probe of an address waits */
     /* A probe has ended, at the time `now`. `news`: it was no server, and the reason was
      * not the last one that was reported. */

@@ -1,7 +1,7 @@
 /* Repeats deletes and listings that an ACL refused (acl_retry.h). delete_batch.c adds a
  * contender when its delete is refused, and reports each delete that succeeds. Before
  * contender_request.c sends the delete of an undeletable contender, the claim asks
- * uvzk__undeletable_take_turn. listing.c and driver_directory.c report listings.
+ * uvzk__undeletable_take_turn. listing.c and driver_lock.c report listings.
  *
  * The idea: the undeletable contenders of one directory take turns, in the order of their
  * numbers. A turn is one exists and one delete; between two turns there is a pause.

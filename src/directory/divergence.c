@@ -1,7 +1,7 @@
 /* Recognizes orphans and makes them contenders that are being deleted, and runs divergence
- * queries (divergence.h). predecessor.c, view.c, driver_directory.c and node_watch.c start
+ * queries (divergence.h). predecessor.c, view.c, driver_lock.c and node_watch.c start
  * a query for a node that blocks a contender or may be an orphan. predecessor.c passes the
- * stat of its predecessor, view.c and driver_directory.c pass names of a listing, and
+ * stat of its predecessor, view.c and driver_lock.c pass names of a listing, and
  * delete_batch.c reports that an orphan's delete has been answered.
  *
  * In doubt, the check keeps a znode: if any contender of the client might have created

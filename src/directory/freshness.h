@@ -60,7 +60,7 @@ struct uvzk__freshness {
 void uvzk__freshness_set_stale(struct uvzk__queue *);
 
 /* A listing has just been submitted. It has been answered, in a directory without a view
- * (driver_directory.c). The view has been updated from it; children: how many it had. */
+ * (driver_lock.c). The view has been updated from it; children: how many it had. */
 void uvzk__freshness_listing_sent(struct uvzk__queue *);
 void uvzk__freshness_listing_answered(struct uvzk__queue *);
 void uvzk__freshness_view_updated(struct uvzk__queue *, size_t children);

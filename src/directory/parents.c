@@ -1,5 +1,5 @@
 /* Creates missing lock directories (parents.h). in_order.c, leases.c and
- * driver_directory.c call it for a directory that has a contender whose node is in
+ * driver_lock.c call it for a directory that has a contender whose node is in
  * PARENTS. One create is in flight for a directory; its reply decides which path is tried
  * next. When many directories below one missing parent begin together, one of them goes
  * first and the others wait. */

@@ -1,5 +1,5 @@
 /* The driver claim (driver_claim.h): what a contender's driver has decided, and what
- * follows from it for the claim. driver_directory.c and fixed_name.c set the decision when
+ * follows from it for the claim. driver_lock.c and fixed_name.c set the decision when
  * a listing or a create has been answered; node_watch.c reports what happened to the child
  * that was named. Each change makes the directory settle, which grants or lists. */
 #include "locks/driver_claim.h"

@@ -1,5 +1,5 @@
 /* Creates, identifies and deletes znodes with a fixed name (fixed_name.h).
- * driver_directory.c calls uvzk__fixed_names_settle each time the directory is settled
+ * driver_lock.c calls uvzk__fixed_names_settle each time the directory is settled
  * and asks before each delete whether the znode is certainly the contender's.
  *
  * All local contenders of one name share one path, so two rules replace the unique name

@@ -1,4 +1,4 @@
-/* Contenders with a fixed name in a driver-defined directory (driver_directory.h).
+/* Contenders with a fixed name in a driver-defined directory (driver_lock.c).
  *
  *   CREATING, one local contender at a time --> created: GETS_LOCK
  *      ^    |

@@ -1,5 +1,5 @@
 /* Watches on single children of driver-defined directories (node_watch.h).
- * driver_claim.c and driver_directory.c let claims join watches, and the latter arms them
+ * driver_claim.c and driver_lock.c let claims join watches, and the latter arms them
  * when it settles the directory. The watches of a directory are in a hash table by name,
  * which is the directory's uvzk__queue_extra.
  *

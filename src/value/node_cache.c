@@ -1,6 +1,6 @@
 /* The client's copy of one znode's data (node_cache.h): what the requests of a reading are,
  * and what their replies say of the data. shared_value.c makes node caches and is called
- * back when something is known; value_set.c reports the results of sets. */
+ * back when something is known. */
 #include "value/node_cache.h"
 
 #include "base/memory.h"

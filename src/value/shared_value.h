@@ -1,10 +1,22 @@
 /* A shared value (Curator's SharedValue) is one user's handle on a node cache: its change
  * callback, its listeners inside the library, and the sets that this user has requested.
  * What the change callback reports is decided when it runs, at the end of a turn: the
- * state at that moment, if it differs from the state that was reported last. */
+ * state at that moment, if it differs from the state that was reported last.
+ *
+ * One set of a shared value, from the call to its callback.
+ *
+ *   WAITING --> SENT --> DECIDED      the callback will run at the end of the turn
+ *      ^         |-----> WAITING      the server has certainly not executed it
+ *      |         `-----> REREADING --> DECIDED   another version was found
+ *      `-- until there is a connection
+ *
+ * WAITING, SENT and REREADING go to DECIDED when the value or the client is closed. The
+ * set is freed when its callback has run and no request is under way. So a set whose
+ * callback ran before its reply outlives its value until the reply comes. */
 #ifndef UVZK_SHARED_VALUE_H
 #define UVZK_SHARED_VALUE_H
 
+#include "base/machine.h"
 #include "engine/session.h"
 #include "value/node_cache.h"
 
@@ -40,7 +52,7 @@ struct uvzk__shared_value {
     /* Exists for as long as it has values. */
     struct uvzk__node_cache *node_cache;
     struct uvzk__link siblings;  /* in node_cache->values */
-    struct uvzk__link sets;      /* sets whose callback has not run yet (value_set.h) */
+    struct uvzk__link sets;      /* sets whose callback has not run yet */
     struct uvzk__link listeners; /* struct uvzk__value_listener */
     /* Of a change, or once it is closing of the close. */
     struct uvzk__notification notification;
@@ -54,6 +66,37 @@ struct uvzk__shared_value {
     int told_status;
     uint8_t use; /* enum uvzk__value_use */
     bool closing;
+};
+
+#define UVZK__ANY_VERSION (-1) /* ZooKeeper's version that matches any version */
+
+enum uvzk__value_set_state {
+    UVZK__SET_WAITING,   /* next: SENT DECIDED */
+    UVZK__SET_SENT,      /* next: WAITING REREADING DECIDED */
+    UVZK__SET_REREADING, /* next: DECIDED */
+    UVZK__SET_DECIDED    /* final */
+};
+
+extern const struct uvzk__machine uvzk__value_set_machine;
+
+struct uvzk__value_set {
+    struct uvzk__rpc rpc;
+    struct uvzk__node_cache *node_cache; /* pinned while a request is under way */
+    struct uvzk__shared_value *value;    /* NULL once the callback has run */
+    uvzk_req_t *handle;
+    uvzk_req_cb cb;
+    struct uvzk__link siblings; /* in value->sets */
+    struct uvzk__notification notification;
+    /* A copy; NULL once it has been passed on to the node cache. */
+    void *data;
+    size_t length;
+    /* Version of the value that is to be replaced; version -1: any. */
+    uvzk_value_version_t expected;
+    /* From DECIDED on: for the callback. */
+    int status;
+    uint8_t state; /* enum uvzk__value_set_state */
+    /* A request is under way. */
+    bool under_way;
 };
 
 /* The session of an initialized value, else NULL. */

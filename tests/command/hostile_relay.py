@@ -19,7 +19,7 @@ CREATE, DELETE, EXISTS, GET, SET, CHILDREN, SYNC, PING, CHECK, MULTI, CREATE2 = 
 ERROR, AUTH_XID, PING_XID, EVENT_XID = -1, -4, -2, -1
 HEADER = struct.Struct(">iqi")  # xid, zxid, err
 CONNECT, EVENT = "connect", "event"
-PROBES = 0xFF  # the highest byte of the session of a probe (loop/discovery/server_probe.c)
+PROBES = 0xFF  # the highest byte of the session of a probe (loop/discovery/targets.c)
 ASKS = b"/uvzk-asks/"  # what the questions of a first connection are about
 
 

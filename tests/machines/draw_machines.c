@@ -38,7 +38,7 @@
 #include "serve/served_hold.h"
 #include "session/handle.h"
 #include "termination.h"
-#include "value/value_set.h"
+#include "value/shared_value.h"
 
 static const struct {
     const struct uvzk__machine *machine;
@@ -51,7 +51,7 @@ static const struct {
     {&uvzk__watcher_machine, "src/engine/watch.h"},
     {&uvzk__reading_machine, "src/engine/reading.h"},
     {&uvzk__prover_machine, "src/proof/prover.h"},
-    {&uvzk__value_set_machine, "src/value/value_set.h"},
+    {&uvzk__value_set_machine, "src/value/shared_value.h"},
     {&uvzk__barrier_call_machine, "src/barrier/barrier_object.h"},
     {&uvzk__double_barrier_machine, "src/barrier/double_barrier.h"},
     {&uvzk__barrier_member_machine, "src/barrier/member.h"},

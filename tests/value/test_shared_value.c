@@ -10,7 +10,7 @@
 #include "engine/submission.h"
 #include "engine/watch.h"
 #include "value/node_cache.h"
-#include "value/value_set.h"
+#include "value/shared_value.h"
 #include "value_process.h"
 
 /* What somebody sets is told, as the callback that makes it so many. */

@@ -10,7 +10,7 @@
 
 #include "failing_allocator.h"
 #include "value/node_cache.h"
-#include "value/value_set.h"
+#include "value/shared_value.h"
 #include "value_process.h"
 
 #define SETS 8

@@ -1,5 +1,5 @@
 /* Sends one getChildren and hands the names to the view (listing.h). in_order.c, leases.c
- * and driver_directory.c decide when one is needed. */
+ * and driver_lock.c decide when one is needed. */
 #include "directory/settle/listing.h"
 
 #include "directory/contender.h"
