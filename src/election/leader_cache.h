@@ -30,7 +30,7 @@
 #define UVZK_LEADER_CACHE_H
 
 #include "claim/participant.h"
-#include "election/known_participant.h"
+#include "election/election_participants.h"
 #include "engine/reading.h"
 #include "engine/turn.h"
 

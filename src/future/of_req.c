@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "election/known_participant.h"
+#include "election/election_participants.h"
 #include "engine/req.h"
 #include "future/future.h"
 

@@ -1,6 +1,6 @@
 /* A participant of an election as it was read from its znode, in one allocation. */
-#ifndef UVZK_KNOWN_PARTICIPANT_H
-#define UVZK_KNOWN_PARTICIPANT_H
+#ifndef UVZK_ELECTION_PARTICIPANTS_H
+#define UVZK_ELECTION_PARTICIPANTS_H
 
 #include "uvzk.h"
 
