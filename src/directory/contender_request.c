@@ -58,7 +58,7 @@ int uvzk__contender_new_name(struct uvzk__contender *contender)
     }
     uvzk__uuid_from_random(uuid);
     (void)uvzk__protected_name(prefix, uuid, uvzk__contender_name_prefix(contender));
-    /* All names of a session share 13 characters of the UUID, so view.c recognizes them.
+    /* All names of a session share 13 characters of the UUID, so listing.c recognizes them.
      * The first UUID of a session provides them. They are reset when the session has ended,
      * so znodes that remain from an earlier session are not mistaken for znodes of this
      * one. */

@@ -26,7 +26,7 @@ struct uvzk__shared_path;
 #define UVZK__NODE_BYTES_MAX 1500000U
 
 /* The first 13 characters of the UUID are the same in all names of a session: 48 of the
- * 122 random bits. So the session recognizes its own znodes in every listing (view.c). */
+ * 122 random bits. So the session recognizes its own znodes in every listing (listing.c). */
 #define UVZK__UUID_PREFIX_TEXT 13U
 
 /* The hash table of one session. */

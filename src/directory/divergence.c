@@ -1,7 +1,7 @@
 /* Recognizes orphans and makes them contenders that are being deleted, and runs divergence
- * queries (divergence.h). predecessor.c, view.c, driver_lock.c and node_watch.c start
+ * queries (divergence.h). predecessor.c, listing.c, driver_lock.c and node_watch.c start
  * a query for a node that blocks a contender or may be an orphan. predecessor.c passes the
- * stat of its predecessor, view.c and driver_lock.c pass names of a listing, and
+ * stat of its predecessor, listing.c and driver_lock.c pass names of a listing, and
  * delete_batch.c reports that an orphan's delete has been answered.
  *
  * In doubt, the check keeps a znode: if any contender of the client might have created
@@ -235,7 +235,7 @@ static void divergence_check(struct divergence_query *query, int64_t czxid)
 
 /* The node does not exist on this server. It was the first of a view that may be old, and
  * other nodes of the view may be gone too. A listing shows which node is first now, and
- * view.c then asks about that one. */
+ * listing.c then asks about that one. */
 static void blocker_gone(struct uvzk__queue *queue)
 {
     if (queue->blocked_long && queue->kind->in_order) {

@@ -1,5 +1,5 @@
 /* The foreign nodes of a directory: the contenders of other sessions that are before the
- * last local contender, as the last listing showed them. view.c sets them; watches and
+ * last local contender, as the last listing showed them. listing.c sets them; watches and
  * divergence queries remove nodes that have gone. A mirrored directory has those behind
  * the last local contender too, and mirror.c adds new ones. */
 #ifndef UVZK_FOREIGN_NODES_H

@@ -1,5 +1,5 @@
 /* Keeps what a directory knows of contenders of other kinds (other_kinds.h): what its
- * listings have shown, which view.c reports, and what was read elsewhere
+ * listings have shown, which listing.c reports, and what was read elsewhere
  * (settle/other_kinds_check.c). The timer has all of it read again while contenders
  * hold. */
 #include "directory/other_kinds.h"
@@ -134,7 +134,7 @@ void uvzk__listed_kinds_add(struct uvzk__listed_kinds *listed,
         return;
     }
     enum uvzk__name_kind kind = uvzk__name_kind(name, &number);
-    /* One of its own kind is here because its number is used up (view.c). Such a number
+    /* One of its own kind is here because its number is used up (listing.c). Such a number
      * does not contend. A lease belongs to the semaphore of another path. */
     if (kind != UVZK__NAMES_OTHER && kind != own_kind(queue) &&
         kind != UVZK__NAMES_SEMAPHORE && !uvzk__sequence_exhausted(number)) {

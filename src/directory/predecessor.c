@@ -19,7 +19,6 @@
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
 #include "directory/queue.h"
-#include "directory/view.h"
 #include "engine/inflight.h"
 #include "engine/submission.h"
 #include "engine/turn.h"
@@ -129,7 +128,7 @@ void uvzk__predecessor_is_gone(struct uvzk__queue *queue, const char *path)
 /* Asks whether the nodes that block the first in line really exist: the predecessor, and
  * the first node of the view. When another leader has taken over, a deleted znode may
  * exist again, before all nodes that an older view shows. So a view of an earlier
- * connection is not used: a listing is sent, and view.c asks about its first node. */
+ * connection is not used: a listing is sent, and listing.c asks about its first node. */
 static void check_blockers(struct uvzk__queue *queue)
 {
     const struct uvzk__foreign_nodes *foreign_nodes = &queue->optional->foreign_nodes;

@@ -78,7 +78,7 @@ struct uvzk__queue {
     struct uvzk__contender_counts counts;
     /* When a release was last seen, by a local contender or by a foreign node that went:
      * the low 32 bits of the time in ms. Kept only while an observer or a tracer watches
-     * (claim/handover.h). 0: none was seen. */
+     * (claim/observed_steps.c). 0: none was seen. */
     uint32_t released_ms;
     struct uvzk__creates creates;
     uint8_t state; /* enum uvzk__queue_state */
@@ -213,7 +213,7 @@ struct uvzk__directory_kind {
     bool (*in_use)(const struct uvzk__queue *);
     /* The directory's watches are lost. The session may have ended. */
     void (*watches_lost)(struct uvzk__queue *);
-    /* A listing has been answered. NULL: view.c updates the view. */
+    /* A listing has been answered. NULL: listing.c updates the view. */
     void (*listed)(struct uvzk__queue *, const struct uvzk__reply *);
     /* The directory cannot be listed, or its children cannot be watched: ends, with this
      * status, the claims that wait for that. */

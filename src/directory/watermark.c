@@ -1,6 +1,6 @@
 /* Keeps the mark of a directory: begins and ends it, sets its watch, and decides whether a
  * new contender's predecessors are known without a listing (watermark.h). queue.c asks for
- * each contender that gets a place, view.c reports each listing, contender.c each create.
+ * each contender that gets a place, listing.c reports each listing, contender.c each create.
  * in_order.c, and leases.c for leases, call uvzk__watermark_send_watch before they send a
  * listing, so the watch is older than the mark that the listing gives.
  *

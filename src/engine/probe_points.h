@@ -44,7 +44,7 @@ struct uvzk__probed_hold {
  * refusal, a loss or a release. */
 void uvzk__probe_hold(const struct uvzk__probed_hold *, enum uvzk_trace_step,
                       int64_t token, int status);
-/* The grant is a handover, which took took_ms (claim/handover.h). */
+/* The grant is a handover, which took took_ms (claim/observed_steps.c). */
 void uvzk__probe_handover(const struct uvzk__probed_hold *, uint64_t took_ms);
 /* The client's state is a new one. */
 void uvzk__probe_state(const struct uvzk__session *, uvzk_client_state_t);

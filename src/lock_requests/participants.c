@@ -15,7 +15,6 @@
 #include "claim/lock.h"
 #include "directory/foreign_nodes.h"
 #include "directory/queue.h"
-#include "directory/view.h"
 #include "engine/handle_end.h"
 #include "engine/req.h"
 #include "engine/submission.h"

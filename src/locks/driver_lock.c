@@ -38,7 +38,6 @@
 #include "directory/queue.h"
 #include "directory/settle/in_order.h"
 #include "directory/settle/listing.h"
-#include "directory/view.h"
 #include "engine/inflight.h"
 #include "engine/log.h"
 #include "engine/submission.h"

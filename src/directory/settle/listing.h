@@ -13,7 +13,7 @@
  * them, whatever their outcomes are:
  *
  *   created          the listing shows the znode with all nodes before it; a znode that it
- *                    does not show has been deleted since (view.c)
+ *                    does not show has been deleted since (listing.c)
  *   refused          the contender has no place, and the listing only renews the view
  *   not sent         the create is sent again, with a greater stamp than the listing's: the
  *                    listing does not count for it, and another one follows

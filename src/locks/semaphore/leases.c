@@ -18,7 +18,6 @@
 #include "directory/settle/in_order.h"
 #include "directory/settle/listing.h"
 #include "directory/settle/other_kinds_check.h"
-#include "directory/view.h"
 #include "directory/watermark.h"
 #include "locks/mutex.h"
 #include "proof/validity.h"
