@@ -13,7 +13,6 @@
 #include "base/traceparent.h"
 #include "claim/acquisition.h"
 #include "claim/claim.h"
-#include "claim/claim_acquisitions.h"
 #include "claim/lock.h"
 #include "claim/revocation.h"
 #include "directory/contender.h"

@@ -14,7 +14,6 @@
 #include "base/table.h"
 #include "base/traceparent.h"
 #include "claim/acquisition.h"
-#include "claim/claim_acquisitions.h"
 #include "claim/lock.h"
 #include "claim/revocation.h"
 #include "directory/acl_retry.h"

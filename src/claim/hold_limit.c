@@ -1,5 +1,5 @@
 /* The timer of a claim's longest hold (hold_limit.h). acquire.c makes limits, and
- * claim_acquisitions.c acts when they are reached.
+ * acquisition.c acts when they are reached.
  *
  * The limit belongs to the claim and not to an acquisition: it limits how long the owner
  * has the lock. A re-entry therefore neither sets nor moves it.
@@ -8,7 +8,7 @@
  * timer: the lost callbacks must run before the delete is sent. */
 #include "claim/hold_limit.h"
 
-#include "claim/claim_acquisitions.h"
+#include "claim/acquisition.h"
 #include "engine/session.h"
 
 /* Without a warning_ms, the warning comes when this part of the time is left. */

@@ -19,7 +19,6 @@
 #include "client/lifecycle.h"
 #include "client/option_table.h"
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "election/election.h"
 #include "engine/acl.h"
 #include "engine/handle_end.h"

@@ -39,6 +39,7 @@
 #define UVZK_CONTENDER_H
 
 #include "base/node_name.h"
+#include "directory/contender.h"
 #include "directory/directories.h"
 #include "directory/freshness.h"
 #include "directory/node.h"
@@ -335,6 +336,26 @@ void uvzk__contender_update(struct uvzk__contender *);
 /* Keeps the memory of an ended contender until the last reference is returned. */
 void uvzk__contender_ref(struct uvzk__contender *);
 void uvzk__contender_unref(struct uvzk__contender *);
+
+/* ------------------------------ in proofs, and at the end of its session or its directory */
+
+/* Requests a proof of its session and of its node. False: no proof is possible, because
+ * the session timeout is too short for the servers' tick. The contender has then ended
+ * with UVZK_EPROOF, and may be freed. */
+bool uvzk__contender_request_proof(struct uvzk__contender *);
+
+/* The callbacks by which proof requests check contenders (proof_subject.h). */
+extern const struct uvzk__proof_subject_kind uvzk__contender_proof_subjects;
+
+/* Ends with this code the wanted contenders of the directory that are unplaced and whose
+ * nodes are in this state, or all its waiters. A contender whose node is UNKNOWN stays
+ * until a search has decided whether the node exists, but its claim has ended. */
+void uvzk__end_unplaced(struct uvzk__queue *, enum uvzk__node_state, int code);
+void uvzk__end_waiters(struct uvzk__queue *, int code);
+
+/* The session has ended, with this code. A persistent node outlives the session,
+ * unless the code is UVZK_ECLOSED. */
+void uvzk__contender_session_ended(struct uvzk__contender *, int code);
 
 /* ------------------------------------------------------------ for this room alone */
 

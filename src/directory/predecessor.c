@@ -14,7 +14,6 @@
 
 #include "base/path.h"
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"

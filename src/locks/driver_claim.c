@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "claim/acquisition.h"
 #include "claim/claim.h"
-#include "claim/claim_acquisitions.h"
 #include "claim/wait_reason.h"
 #include "directory/contender.h"
 #include "directory/directories.h"

@@ -27,7 +27,7 @@ struct uvzk__driver_claim {
     /* The settle_count of the session's directories for which the decision is fresh:
      * the listing or create that led to it has just shown the contender's znode. */
     uint32_t settle_count;
-    uint8_t decision; /* enum uvzk__probe_result */
+    uint8_t decision; /* enum uvzk__driver_decision */
     bool reading;     /* an exists of its fixed name is in flight */
     bool confirmed;   /* that exists has shown that the znode is its own */
 };

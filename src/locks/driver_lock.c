@@ -26,11 +26,10 @@
 
 #include "base/path.h"
 #include "base/refusal.h"
+#include "claim/acquisition.h"
 #include "claim/claim.h"
-#include "claim/claim_acquisitions.h"
 #include "claim/lock.h"
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "directory/contender_request.h"
 #include "directory/divergence.h"
 #include "directory/foreign_nodes.h"

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "claim/acquisition.h"
 #include "claim/claim.h"
-#include "claim/claim_acquisitions.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"

@@ -209,7 +209,7 @@ size_t uvzk__sorted_children_find(const struct uvzk__sorted_children *children,
     return SIZE_MAX;
 }
 
-enum uvzk__probe_result
+enum uvzk__driver_decision
 uvzk__sorted_children_decide(const struct uvzk__sorted_children *children, size_t own,
                              size_t *watch)
 {

@@ -82,7 +82,7 @@ void uvzk__sorted_children_free(struct uvzk__sorted_children *);
 /* The index of this name; SIZE_MAX: it is not among the contenders. */
 size_t uvzk__sorted_children_find(const struct uvzk__sorted_children *, const char *name);
 
-enum uvzk__probe_result {
+enum uvzk__driver_decision {
     UVZK__DRIVER_UNDECIDED,
     UVZK__DRIVER_WAITS,
     UVZK__DRIVER_GETS_LOCK
@@ -91,7 +91,8 @@ enum uvzk__probe_result {
 /* The driver's decision about the contender with index `own`. WAITS: for the contender
  * with index *watch. UNDECIDED: the driver named no other contender to wait for, which is
  * an error of the driver. */
-enum uvzk__probe_result uvzk__sorted_children_decide(const struct uvzk__sorted_children *,
-                                                     size_t own, size_t *watch);
+enum uvzk__driver_decision
+uvzk__sorted_children_decide(const struct uvzk__sorted_children *, size_t own,
+                             size_t *watch);
 
 #endif

@@ -1,4 +1,4 @@
-/* The lock kinds of InterProcessMutex and of a mutex with a cohort (cohort.h). The multi
+/* The lock kinds of InterProcessMutex and of a mutex with a cohort. The multi
  * lock treats mutexes specially and recognizes them by these. */
 #ifndef UVZK_MUTEX_H
 #define UVZK_MUTEX_H

@@ -1,5 +1,5 @@
 /* The znodes that proof requests check (prover.h), and the interface through which the
- * prover reports the results. directory/contender_proof.c implements it. */
+ * prover reports the results. directory/contender.c implements it. */
 #ifndef UVZK_PROOF_SUBJECT_H
 #define UVZK_PROOF_SUBJECT_H
 

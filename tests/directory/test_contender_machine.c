@@ -16,7 +16,7 @@
 
 #include "base/path.h"
 #include "directory/acl_retry.h"
-#include "directory/contender_proof.h"
+#include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/queue.h"
 #include "directory/settle/in_order.h"

@@ -283,7 +283,7 @@ begin
   endswitch;
 end;
 
--- src/directory/contender_proof.c: uvzk__contender_session_ended
+-- src/directory/contender.c: uvzk__contender_session_ended
 rule "session's end heard" link = DOWN & !alive & told != ENDED ==> begin
   session_over();
   told := ENDED;

@@ -306,7 +306,7 @@ begin
   endswitch;
 end;
 
--- src/directory/contender_proof.c: uvzk__contender_session_ended
+-- src/directory/contender.c: uvzk__contender_session_ended
 rule "session's end heard" link = DOWN & !alive & needs_session() ==> begin
   session_over();
   no_lease();

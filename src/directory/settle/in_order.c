@@ -16,7 +16,6 @@
 
 #include "base/path.h"
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "directory/foreign_nodes.h"
 #include "directory/freshness.h"
 #include "directory/mirror.h"

@@ -6,7 +6,7 @@
 #include "locks/semaphore/lease_batch.h"
 
 #include "claim/claim.h"
-#include "claim/claim_acquisitions.h"
+#include "claim/acquisition.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/foreign_nodes.h"

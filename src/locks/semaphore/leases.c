@@ -10,7 +10,6 @@
 
 #include "claim/claim.h"
 #include "directory/contender.h"
-#include "directory/contender_proof.h"
 #include "directory/foreign_nodes.h"
 #include "directory/parents.h"
 #include "directory/predecessor.h"
