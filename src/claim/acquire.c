@@ -14,7 +14,6 @@
 #include "claim/acquisition.h"
 #include "claim/claim.h"
 #include "claim/lock.h"
-#include "claim/revocation.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "engine/handle_end.h"

@@ -14,10 +14,13 @@
 #include "claim/lock.h"
 #include "claim/observed_steps.h"
 #include "claim/timed_out_wait.h"
+#include "directory/contender_request.h"
+#include "directory/own_watch.h"
 #include "engine/handle_end.h"
 #include "engine/probe_points.h"
 #include "engine/turn.h"
 #include "proof/prover.h"
+#include <string.h>
 
 static const struct uvzk__state table[] = {
     UVZK__STATE(UVZK__ACQUISITION_, ASKED, GRANTING, REFUSED),
@@ -711,5 +714,39 @@ void uvzk__claim_fail_releases(struct uvzk__claim *claim, int code)
         if (acquisition->state == UVZK__ACQUISITION_RELEASING) {
             uvzk__acquisition_released(acquisition, code);
         }
+    }
+}
+
+/* ------------------------------------------------------------ requests for a release */
+
+int uvzk__revocation_enable(struct uvzk__claim *claim)
+{
+    for (struct uvzk__link *link = uvzk__ring_first(&claim->contenders); link != NULL;
+         link = uvzk__ring_next(&claim->contenders, link)) {
+        struct uvzk__contender *contender =
+            UVZK__CONTAINER_OF(link, struct uvzk__contender, in_claim);
+        if (uvzk__contender_make_revocable(contender) != 0) {
+            return UV_ENOMEM;
+        }
+        uvzk__own_watch_arm(contender); /* if its znode exists already */
+    }
+    return 0;
+}
+
+void uvzk__revocation_read(struct uvzk__contender *contender,
+                           const struct uvzk__reply *reply)
+{
+    struct uvzk__claim *claim = contender->claim;
+
+    if (!contender->revocable || reply->data_length != UVZK__REVOKE_LENGTH ||
+        memcmp(reply->data, UVZK__REVOKE, UVZK__REVOKE_LENGTH) != 0 ||
+        /* The watch may read the same message several times. A message counts once, by
+         * its mzxid. */
+        !uvzk__contender_record_revocation(contender, reply->stat.mzxid)) {
+        return;
+    }
+    for (struct uvzk__acquisition *each = uvzk__claim_first_acquisition(claim);
+         each != NULL; each = uvzk__claim_next_acquisition(each)) {
+        uvzk__acquisition_revoked(each);
     }
 }

@@ -121,6 +121,15 @@ void uvzk__claim_end_holds(struct uvzk__claim *, int code);
  * and their deletes go on. */
 void uvzk__claim_fail_releases(struct uvzk__claim *, int code);
 
+/* ------------------------------------------------------------ requests for a release
+ *
+ * Another client asks a holder to release: it writes __REVOKE__ into the holder's znode
+ * (Curator's Revoker). The own watch of a revocable contender (own_watch.h) is always
+ * armed, and reads the znode's data each time that it is set. */
+
+#define UVZK__REVOKE "__REVOKE__"
+#define UVZK__REVOKE_LENGTH (sizeof(UVZK__REVOKE) - 1)
+
 /* ------------------------------------------------------------ for this room alone */
 
 /* Makes an acquisition in ASKED that belongs to no claim yet. Before
@@ -192,5 +201,15 @@ struct uvzk__timer *uvzk__acquisition_deadline(const struct uvzk__acquisition *)
  * second function is called only where callbacks may run. */
 void uvzk__claim_warn(struct uvzk__claim *);
 void uvzk__claim_give_back(struct uvzk__claim *);
+
+/* An acquisition of the claim has a revoke callback: the znodes of the claim's contenders
+ * are watched from now on. Znodes that are created after this call get no data, even if
+ * the acquire has node_data. Returns 0 or UV_ENOMEM. */
+int uvzk__revocation_enable(struct uvzk__claim *);
+
+/* The own watch has read the znode of this contender. If the data are __REVOKE__, the
+ * revoke callbacks of the claim's acquisitions will run, once for each write of the
+ * message. */
+void uvzk__revocation_read(struct uvzk__contender *, const struct uvzk__reply *);
 
 #endif

@@ -15,7 +15,6 @@
 #include "base/traceparent.h"
 #include "claim/acquisition.h"
 #include "claim/lock.h"
-#include "claim/revocation.h"
 #include "directory/acl_retry.h"
 #include "directory/contender.h"
 #include "directory/queue.h"

@@ -10,8 +10,8 @@
 
 #include "base/refusal.h"
 #include "base/struct_size.h"
-#include "claim/claim.h"
 #include "claim/acquisition.h"
+#include "claim/claim.h"
 #include "claim/lock.h"
 #include "client/combined_state.h"
 #include "directory/directories.h"

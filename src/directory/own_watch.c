@@ -1,5 +1,5 @@
 /* Keeps the watch on a contender's own znode (own_watch.h). in_order.c arms it for the
- * next in line, contender_request.c and claim/revocation.c for revocable contenders.
+ * next in line, contender_request.c and claim/acquisition.c for revocable contenders.
  *
  * The idea: a get arms the watch and reads the node in one request, and its stamp is the
  * contender's read_stamp. While the watch is silent, the node is known to exist without

@@ -25,7 +25,7 @@
  * and a proof shows its node instead.
  *
  * The watch stays armed while the contender holds and reports a deletion at once. The
- * contender's own delete uses it up. claim/revocation.h uses the data that the watch's
+ * contender's own delete uses it up. claim/acquisition.h uses the data that the watch's
  * get returns. */
 #ifndef UVZK_OWN_WATCH_H
 #define UVZK_OWN_WATCH_H

@@ -1,7 +1,7 @@
 /* uvzk_client_revoke: asks a holder to release, by writing __REVOKE__ into the holder's
- * znode (Curator's Revoker). The holder may belong to any client; claim/revocation.c is
+ * znode (Curator's Revoker). The holder may belong to any client; claim/acquisition.c is
  * the other side. The write is sent once and not repeated. */
-#include "claim/revocation.h"
+#include "claim/acquisition.h"
 
 #include "base/path.h"
 #include "base/refusal.h"

@@ -5,8 +5,8 @@
  * created. */
 #include "locks/semaphore/lease_batch.h"
 
-#include "claim/claim.h"
 #include "claim/acquisition.h"
+#include "claim/claim.h"
 #include "directory/contender.h"
 #include "directory/contender_request.h"
 #include "directory/foreign_nodes.h"
