@@ -2411,10 +2411,10 @@ UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
 /* Attaches a future to a close or a release that is under way, after the function that
  * has begun it has returned 0. The future is done with its status, after its callback.
  * handle: the hold, lock, half of a read-write lock, shared value or count, barrier,
- * atomic long, election, persistent node, group member, view or client. Its memory is in use
- * until then, whether the future is dropped or not. UVZK_ESTATE: no close or release of
- * it is under way. UV_EBUSY: the future is in use, or another future is attached already.
- * UV_EINVAL. UV_ENOMEM: the close or the release goes on. */
+ * atomic long, election, persistent node, group member, view or client. Its memory is in
+ * use until then, whether the future is dropped or not. UVZK_ESTATE: no close or release
+ * of it is under way. UV_EBUSY: the future is in use, or another future is attached
+ * already. UV_EINVAL. UV_ENOMEM: the close or the release goes on. */
 UVZK_EXTERN int uvzk_future_end(uvzk_future_t *future, void *handle);
 
 /* Sets a deadline: a future that is still pending timeout_ms from now ends with
