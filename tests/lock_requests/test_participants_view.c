@@ -249,6 +249,28 @@ static void test_an_interval_limits_the_listings(void **state)
     world_release_and_end(&world);
 }
 
+/* ... not even in the pause after the first listings, of two views that came together. */
+static void test_a_view_without_an_interval_does_not_wait(void **state)
+{
+    struct follower slow, slower, fast;
+    uvzk_mutex_t mutex;
+    (void)state;
+
+    begin_with_mutex(&mutex);
+    make(PATH);
+    open_view(&slow, &mutex, 5000);
+    open_view(&slower, &mutex, 60000);
+    expect(&slow, 1, 0, 0);
+    world_run_for(&world, 100);
+    open_view(&fast, &mutex, 0);
+    world_run_for(&world, 100);
+    assert_int_equal(fast.told, 1);
+    close_view(&fast);
+    close_view(&slower);
+    close_view(&slow);
+    world_release_and_end(&world);
+}
+
 /* Two of one client share the watch and the listing. */
 static void test_followers_share_their_listings(void **state)
 {
@@ -658,6 +680,7 @@ int main(void)
         cmocka_unit_test(test_each_change_is_told_once),
         cmocka_unit_test(test_changes_that_come_together_are_told_together),
         cmocka_unit_test(test_an_interval_limits_the_listings),
+        cmocka_unit_test(test_a_view_without_an_interval_does_not_wait),
         cmocka_unit_test(test_followers_share_their_listings),
         cmocka_unit_test(test_troubles_are_told_once_until_they_end),
         cmocka_unit_test(test_an_outage_and_the_end_of_the_session_are_survived),
