@@ -323,6 +323,28 @@ static void test_troubles_are_told_once_until_they_end(void **state)
     world_release_and_end(&world);
 }
 
+/* Of a semaphore, one of the two directories is not enough. */
+static void test_half_a_semaphore_is_not_told(void **state)
+{
+    struct follower follower;
+    (void)state;
+
+    begin();
+    process_make_semaphore(&a, "/s", 2);
+    make("/s");
+    make("/s/leases");
+    make("/s/leases" WORLD_FOREIGN_PREFIX "lease-0000000001");
+    make("/s/locks");
+    sim_set_readable(world.sim, "/s/locks", false);
+    open_view(&follower, &a.semaphore, 0);
+    await_told(&follower, 1);
+    assert_int_equal(follower.status, UVZK_ENOAUTH);
+    sim_set_readable(world.sim, "/s/locks", true);
+    expect(&follower, 2, 1, 1);
+    close_view(&follower);
+    world_release_and_end(&world);
+}
+
 static void test_an_outage_and_the_end_of_the_session_are_survived(void **state)
 {
     struct follower follower;
@@ -683,6 +705,7 @@ int main(void)
         cmocka_unit_test(test_a_view_without_an_interval_does_not_wait),
         cmocka_unit_test(test_followers_share_their_listings),
         cmocka_unit_test(test_troubles_are_told_once_until_they_end),
+        cmocka_unit_test(test_half_a_semaphore_is_not_told),
         cmocka_unit_test(test_an_outage_and_the_end_of_the_session_are_survived),
         cmocka_unit_test(test_refused_credentials_are_told),
         cmocka_unit_test(test_bad_calls_are_refused),
