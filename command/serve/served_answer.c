@@ -1,6 +1,7 @@
 /* Makes the JSON objects that the daemon sends (served_answer.h). */
 #include "served_answer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,21 @@ void served_answer_add_texts(json_t *answer, const char *name, const char *const
         json_array_append_new(array, json_string(texts[i]));
     }
     json_object_set_new(answer, name, array);
+}
+
+void served_answer_add_participants(json_t *answer, const char *const *paths,
+                                    size_t count, size_t holding)
+{
+    served_answer_add_texts(answer, "holders", paths, holding);
+    served_answer_add_texts(answer, "waiters", paths + holding, count - holding);
+}
+
+void served_answer_add_session(json_t *answer, int64_t session_id)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "0x%" PRIx64, (uint64_t)session_id);
+    served_answer_add_text(answer, "session", text);
 }
 
 char *served_answer_line(json_t *answer, size_t *length)

@@ -59,6 +59,11 @@ void served_answer_add_null(json_t *, const char *name);
 void served_answer_add_text(json_t *, const char *name, const char *text);
 void served_answer_add_texts(json_t *, const char *name, const char *const *texts,
                              size_t count);
+/* `holders`, the first so many of the paths, and `waiters`, the rest. */
+void served_answer_add_participants(json_t *, const char *const *paths, size_t count,
+                                    size_t holding);
+/* `session`, as ZooKeeper shows it. */
+void served_answer_add_session(json_t *, int64_t session_id);
 
 /* Turns the object into a line with its newline, and frees the object. Returns the line,
  * which the caller frees, and sets *length; NULL: there was no memory, be it for a field. */

@@ -41,9 +41,8 @@ static void on_participants(uvzk_req_t *request, int status)
                                 : served_answer_ok(listing->id);
 
     if (status == 0) {
-        served_answer_add_texts(answer, "holders", result->paths, result->holding);
-        served_answer_add_texts(answer, "waiters", result->paths + result->holding,
-                                result->count - result->holding);
+        served_answer_add_participants(answer, result->paths, result->count,
+                                       result->holding);
     }
     if (listing->id >= 0) {
         served_connection_send(listing->connection, answer);

@@ -6,8 +6,6 @@
  * if the client has closed them, until the client is gone. */
 #include "serve/served_status.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <utlist.h>
@@ -90,15 +88,13 @@ static const char *lock_of(enum recipe recipe)
 static json_t *participant_json(const struct participant *participant, size_t data_max)
 {
     json_t *object = json_object();
-    char session[32];
     bool added = true;
 
-    snprintf(session, sizeof(session), "0x%" PRIx64, (uint64_t)participant->session);
     served_answer_add_text(object, "node", participant->node);
     if (participant->recipe != RECIPE_LEASES) {
         served_answer_add_number(object, "token", participant->token);
     }
-    served_answer_add_text(object, "session", session);
+    served_answer_add_session(object, participant->session);
     served_answer_add_number(object, "created_ms", participant->since_ms);
     if (participant->data_length > data_max) {
         served_answer_add_number(object, "data_length",

@@ -3,8 +3,6 @@
  * is over when its participants cannot be listed for a reason that does not pass by itself. */
 #include "serve/served_watch.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "serve/daemon.h"
@@ -82,13 +80,11 @@ void served_watches_expire(struct served_connection *connection)
 static bool add_leader(json_t *object, const uvzk_election_participant_t *leader)
 {
     json_t *row = leader == NULL ? json_null() : json_object();
-    char session[32];
 
     if (leader != NULL) {
-        snprintf(session, sizeof(session), "0x%" PRIx64, (uint64_t)leader->session_id);
         served_answer_add_text(row, "node", leader->path);
         served_answer_add_number(row, "token", leader->token);
-        served_answer_add_text(row, "session", session);
+        served_answer_add_session(row, leader->session_id);
         if (!served_bytes_add(row, leader->id, leader->id_length)) {
             json_decref(row);
             return false;
@@ -109,8 +105,7 @@ static bool add_election(json_t *object, const uvzk_result_t *result)
     for (size_t i = 0; i < result->count; i++) {
         paths[i] = result->participants[i]->path;
     }
-    served_answer_add_texts(object, "holders", paths, holding);
-    served_answer_add_texts(object, "waiters", paths + holding, result->count - holding);
+    served_answer_add_participants(object, paths, result->count, holding);
     free(paths);
     return add_leader(object, holding > 0 ? result->participants[0] : NULL);
 }
@@ -119,14 +114,12 @@ static void watch_show(struct served_watch *watch, const uvzk_result_t *result)
 {
     json_t *object = watch->id >= 0 ? served_answer_ok(watch->id)
                                     : served_answer_event("participants");
-    size_t holding = result->holding;
 
     watch->id = -1;
     served_answer_add_number(object, "watch", watch->number);
     if (watch->lock != NULL) {
-        served_answer_add_texts(object, "holders", result->paths, holding);
-        served_answer_add_texts(object, "waiters", result->paths + holding,
-                                result->count - holding);
+        served_answer_add_participants(object, result->paths, result->count,
+                                       result->holding);
     } else if (!add_election(object, result)) {
         json_decref(object);
         object = NULL;
