@@ -545,10 +545,11 @@ static int follow_check(const uvzk_client_t *client,
                         const uvzk_participants_view_t *handle, const char *path,
                         unsigned kind, uint64_t interval_ms, uvzk_participants_view_cb cb)
 {
-    int status = uvzk__participants_view_check(handle, interval_ms, cb);
+    int status = uvzk__participants_view_check(interval_ms, cb);
 
     if (status == 0) {
-        status = uvzk__check_init(client, "view", handle, handle->impl, path);
+        status = uvzk__check_init(client, "view", handle,
+                                  handle == NULL ? NULL : handle->impl, path);
     }
     return status != 0 || kind <= UVZK_ELECTION_SELECTOR
                ? status

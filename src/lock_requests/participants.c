@@ -457,17 +457,12 @@ static void view_pause_over(struct uvzk__timer *timer)
         UVZK__CONTAINER_OF(timer, struct uvzk__participants_view, pause.timer));
 }
 
-int uvzk__participants_view_check(const uvzk_participants_view_t *handle,
-                                  uint64_t interval_ms, uvzk_participants_view_cb cb)
+int uvzk__participants_view_check(uint64_t interval_ms, uvzk_participants_view_cb cb)
 {
-    int status = uvzk__refuse_if(UV_EINVAL, handle == NULL ? "view is NULL"
-                                            : cb == NULL   ? "cb is NULL"
-                                            : interval_ms > UINT32_MAX
-                                                ? "interval_ms is more than 4294967295"
-                                                : NULL);
-
-    return status != 0 || handle->impl == NULL ? status
-                                               : uvzk__refuse(UV_EBUSY, "view is in use");
+    return uvzk__refuse_if(UV_EINVAL, cb == NULL ? "cb is NULL"
+                                      : interval_ms > UINT32_MAX
+                                          ? "interval_ms is more than 4294967295"
+                                          : NULL);
 }
 
 static int listen_to(struct uvzk__participants_view *view,
@@ -639,12 +634,15 @@ int uvzk_participants_view_init(uvzk_lock_t *lock_handle,
                                 uvzk_participants_view_cb cb)
 {
     struct uvzk__participant_directory directories[UVZK__PARTICIPANT_DIRECTORIES_MAX];
-    int status = lock_handle == NULL
-                     ? uvzk__refuse(UV_EINVAL, "lock is NULL")
-                     : uvzk__participants_view_check(handle, interval_ms, cb);
+    int status = lock_handle == NULL ? uvzk__refuse(UV_EINVAL, "lock is NULL")
+                                     : uvzk__participants_view_check(interval_ms, cb);
 
     if (status == 0) {
         status = check_lock(lock_handle->impl);
+    }
+    if (status == 0) {
+        status = uvzk__check_handle(uvzk__lock_session(lock_handle)->handle, "view",
+                                    handle, handle == NULL ? NULL : handle->impl);
     }
     if (status != 0) {
         return status;

@@ -56,9 +56,8 @@ struct uvzk__participants_view {
     bool closing;
 };
 
-/* Returns 0 or the code with which uvzk_participants_view_init refuses. */
-int uvzk__participants_view_check(const uvzk_participants_view_t *, uint64_t interval_ms,
-                                  uvzk_participants_view_cb);
+/* What all views refuse: returns 0 or UV_EINVAL. */
+int uvzk__participants_view_check(uint64_t interval_ms, uvzk_participants_view_cb);
 /* Begins a view. The caller has set everything to zero, and owns the paths of the
  * directories. Returns 0 or UV_ENOMEM: then the caller frees the struct. */
 int uvzk__participants_view_begin(struct uvzk__participants_view *,

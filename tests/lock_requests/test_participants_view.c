@@ -213,6 +213,18 @@ static void test_changes_that_come_together_are_told_together(void **state)
     world_release_and_end(&world);
 }
 
+/* Two views with intervals, 5 and 60 s, that come together and have been told. */
+static void begin_with_slow_views(uvzk_mutex_t *mutex, struct follower *slow,
+                                  struct follower *slower)
+{
+    begin_with_mutex(mutex);
+    make(PATH);
+    open_view(slow, mutex, 5000);
+    open_view(slower, mutex, 60000);
+    expect(slow, 1, 0, 0);
+    world_run_for(&world, 100);
+}
+
 /* A listing is followed by another one only after the interval, and then shows all that has
  * come meanwhile. Whoever wants no interval is not held up by one who does. */
 static void test_an_interval_limits_the_listings(void **state)
@@ -221,12 +233,7 @@ static void test_an_interval_limits_the_listings(void **state)
     uvzk_mutex_t mutex;
     (void)state;
 
-    begin_with_mutex(&mutex);
-    make(PATH);
-    open_view(&slow, &mutex, 5000);
-    open_view(&slower, &mutex, 60000);
-    expect(&slow, 1, 0, 0);
-    world_run_for(&world, 100);
+    begin_with_slow_views(&mutex, &slow, &slower);
     uint64_t before = sim_submitted(a.port);
     for (int i = 0; i < 10; i++) {
         put(i);
@@ -256,12 +263,7 @@ static void test_a_view_without_an_interval_does_not_wait(void **state)
     uvzk_mutex_t mutex;
     (void)state;
 
-    begin_with_mutex(&mutex);
-    make(PATH);
-    open_view(&slow, &mutex, 5000);
-    open_view(&slower, &mutex, 60000);
-    expect(&slow, 1, 0, 0);
-    world_run_for(&world, 100);
+    begin_with_slow_views(&mutex, &slow, &slower);
     open_view(&fast, &mutex, 0);
     world_run_for(&world, 100);
     assert_int_equal(fast.told, 1);
