@@ -35,6 +35,31 @@ static void check_write(const struct served_request *request, size_t which)
     }
 }
 
+/* What else names something by its number, its members or a znode's path, or nothing. */
+static bool has_path(enum served_operation operation)
+{
+    switch (operation) {
+    case SERVED_CANCEL:
+    case SERVED_RELEASE:
+    case SERVED_VALID:
+    case SERVED_VERIFY:
+    case SERVED_METRICS:
+    case SERVED_GETTING:
+    case SERVED_SETTING:
+    case SERVED_CLOSING:
+    case SERVED_LEAVE:
+    case SERVED_UNWATCH:
+    case SERVED_LOCKS:
+    case SERVED_REVOKE:
+    case SERVED_ACQUIRE_ALL:
+    case SERVED_WRITING:
+    case SERVED_HELLO:
+        return false;
+    default:
+        return true;
+    }
+}
+
 static void check_accepted(const struct served_request *request)
 {
     bool semaphore = request->kind == SERVED_SEMAPHORE;
@@ -43,7 +68,7 @@ static void check_accepted(const struct served_request *request)
     PROMISE(request->number >= -1 && request->number <= SERVED_NUMBER_MAX);
     PROMISE(request->timeout_ms >= SERVED_WAIT_FOREVER &&
             request->timeout_ms <= SERVED_TIMEOUT_MAX_MS);
-    PROMISE(request->interval_ms > 0 && request->interval_ms <= SERVED_TIMEOUT_MAX_MS);
+    PROMISE(request->interval_ms >= 0 && request->interval_ms <= SERVED_TIMEOUT_MAX_MS);
     PROMISE(semaphore ? request->max_leases >= 1 && request->max_leases <= 1000000
                       : request->max_leases == 0);
     PROMISE(request->leases >= 0 && request->leases <= request->max_leases);
@@ -51,14 +76,10 @@ static void check_accepted(const struct served_request *request)
     PROMISE(request->warning_ms >= 0 && request->warning_ms <= request->max_hold_ms &&
             request->max_hold_ms <= SERVED_TIMEOUT_MAX_MS);
     PROMISE(!request->revocable || (!semaphore && request->data == NULL));
-    PROMISE(request->operation <= SERVED_LEADER && request->kind <= SERVED_LATCH);
+    PROMISE(request->operation < SERVED_OPERATIONS && request->kind <= SERVED_LATCH);
     PROMISE(request->kind != SERVED_LATCH || request->operation != SERVED_ACQUIRE);
     PROMISE(request->limit >= 1 && request->limit <= 100);
-    PROMISE((request->operation == SERVED_ACQUIRE || request->operation == SERVED_ELECT ||
-             request->operation == SERVED_PARTICIPANTS ||
-             request->operation == SERVED_WATCH || request->operation == SERVED_READING ||
-             request->operation == SERVED_STATUS ||
-             request->operation == SERVED_LEADER) == (request->path != NULL));
+    PROMISE(has_path(request->operation) == (request->path != NULL));
     PROMISE((request->operation == SERVED_ACQUIRE_ALL) == (request->members != NULL));
     for (size_t i = 0; i < json_array_size(request->members); i++) {
         struct served_request member;
@@ -73,7 +94,9 @@ static void check_accepted(const struct served_request *request)
     check_text(request->path, "path", request);
     check_text(request->owner, "owner", request);
     check_text(request->data, "data", request);
+    check_text(request->base64, "base64", request);
     check_text(request->node, "node", request);
+    check_text(request->member, "member", request);
 }
 
 static void read_one(const char *line, size_t length)
