@@ -177,6 +177,18 @@ static void keep(struct lock_job *job)
     on_keep(&job->keep);
 }
 
+/* With --verbose it tells that CMD has ended, because the lock is still held. */
+static void keep_and_tell(struct lock_job *job)
+{
+    uint64_t now = uvzk_now(), until = kept_until(job);
+
+    if (until > now && job->request->connection.verbose) {
+        output_report("%s: the command has ended; --min-hold keeps the lock for %.1f s",
+                      job->request->path, (double)(until - now) / 1000);
+    }
+    keep(job);
+}
+
 /* The job has run, and nobody knows that. A success is none then, because the job may run
  * again. */
 static void not_recorded(struct lock_job *job, int status)
@@ -205,7 +217,7 @@ static void on_recorded(struct keyed_run *keyed, int status)
         not_recorded(job, status);
     } else {
         job->is_recording = false;
-        keep(job);
+        keep_and_tell(job);
     }
 }
 
@@ -248,7 +260,7 @@ static void after_the_command(struct lock_job *job, const struct supervised_end 
     } else if (end->outcome == SUPERVISED_NOT_RUN) {
         leave(job, job->exit_code);
     } else {
-        keep(job);
+        keep_and_tell(job);
     }
 }
 
