@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 from command_kit import PATIENCE_S, SHORT, UVZK, Run, alive, boottime, check, check_equal, clean_up, until
+from serve_schema import Exchange
 
 MODE = 0o777
 
@@ -43,7 +44,8 @@ class Gone(Exception):
 
 
 class Program:
-    """A program's connection. Answers and events are kept until they are asked for."""
+    """A program's connection. Answers and events are kept until they are asked for. Each line that
+    comes, and each request that is accepted, is as docs/guide/serve.schema.json says."""
 
     programs = []
 
@@ -51,12 +53,17 @@ class Program:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(PATIENCE_S)
         self.socket.connect(daemon.path)
+        self.begin()
+
+    def begin(self):
         self.text = b""
         self.kept = []
         self.last_id = 0
+        self.exchange = Exchange()
         Program.programs.append(self)
 
     def send_bytes(self, text):
+        self.exchange.sent(text)
         self.socket.sendall(text)
 
     def send(self, op, **fields):
@@ -75,8 +82,11 @@ class Program:
             if not more:
                 raise Gone
             self.text += more
-        line, _, self.text = self.text.partition(b"\n")
-        return json.loads(line)
+        text, _, self.text = self.text.partition(b"\n")
+        line = json.loads(text)
+        wrong = self.exchange.wrong(line)
+        check(wrong is None, f"not as the schema says: {wrong}")
+        return line
 
     def await_line(self, fits):
         """The first line, kept or to come, that fits."""
@@ -200,10 +210,7 @@ class Child(Program):
         else:
             self.run = Run(*words, "--stdio", pass_fds=fds, **more)
             self.socket = Pipes(self.run.process)
-        self.text = b""
-        self.kept = []
-        self.last_id = 0
-        Program.programs.append(self)
+        self.begin()
 
 
 class ValidityFile:
