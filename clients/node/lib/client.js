@@ -1,0 +1,118 @@
+/* A client: it has one connection to a daemon, and another one when that has ended. */
+'use strict'
+
+const { EventEmitter } = require('node:events')
+const { closedError, openConnection } = require('./connection.js')
+const { dataOf } = require('./lines.js')
+const { AllOf, Lock, ReadWrite } = require('./locks.js')
+const { checkOptions } = require('./options.js')
+
+const PATIENCE_MS = 5000
+
+class Client extends EventEmitter {
+  constructor(where = {}) {
+    super()
+    checkOptions(where, 'hosts', 'socket', 'command', 'options', 'maxLine')
+    if (where.socket && (where.hosts || where.command || where.options)) {
+      throw new TypeError('with socket, there are no hosts, command and options: the daemon has its own')
+    }
+    this._where = where
+    this._current = null
+    this._opening = null
+    this._closed = false
+  }
+
+  /* Releases everything, and waits so long at most until that is done. */
+  async close({ patienceMs = PATIENCE_MS } = {}) {
+    const first = !this._closed
+    this._closed = true
+    if (this._opening) {
+      await this._opening.catch(() => {}) // whoever waits has its error
+    }
+    if (this._current) {
+      await this._current.close(patienceMs)
+    }
+    if (first) {
+      this._tell('closed')
+    }
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.close()
+  }
+
+  /* The connection, which is opened if there is none. With a path the servers can be asked about it: a daemon
+   * that has just begun has found them. */
+  async _connection(toAsk) {
+    while (!this._current || this._current.end) {
+      if (this._closed) {
+        throw closedError()
+      }
+      if (!this._opening) {
+        this._opening = this._open().finally(() => {
+          this._opening = null
+        })
+      }
+      await this._opening
+    }
+    const connection = this._current
+    if (toAsk !== undefined) {
+      await connection.servers(toAsk)
+    }
+    return connection
+  }
+
+  async _open() {
+    const connection = await openConnection(this._where)
+    this._current = connection
+    this._tell('connected')
+    connection.ended.then(() => {
+      if (!this._closed) {
+        this._tell('disconnected', connection.end)
+      }
+    })
+  }
+
+  /* In a turn of its own: listeners may do anything. */
+  _tell(state, why) {
+    process.nextTick(() => this.emit('state', state, why))
+  }
+
+  mutex(path) {
+    return new Lock(this, path)
+  }
+
+  readWrite(path) {
+    return new ReadWrite(this, path)
+  }
+
+  semaphore(path, leases) {
+    return new Lock(this, path, 'semaphore', leases)
+  }
+
+  allOf(locks, { inTurn = false } = {}) {
+    return new AllOf(this, locks, inTurn)
+  }
+
+  /* All that stand at a path, those that hold first; the first 100. */
+  async contenders(path) {
+    const { participants } = await (await this._connection(path)).ask('status', { path })
+    return participants.map((row) => ({ node: row.node, kind: row.lock, holds: row.holds, data: dataOf(row) }))
+  }
+
+  async revoke(node) {
+    await (await this._connection(node)).ask('revoke', { node })
+  }
+
+  async metrics() {
+    return (await (await this._connection()).ask('metrics')).text
+  }
+}
+
+async function connect(where) {
+  const client = new Client(where)
+  await client._connection()
+  return client
+}
+
+module.exports = { Client, connect }

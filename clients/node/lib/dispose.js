@@ -1,0 +1,6 @@
+/* The symbol of `await using`, for runtimes that have none. */
+'use strict'
+
+if (!Symbol.asyncDispose) {
+  Object.defineProperty(Symbol, 'asyncDispose', { value: Symbol('Symbol.asyncDispose') })
+}
