@@ -423,6 +423,9 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
         report_connected_again(connection);
     }
     keep_moment_of_loss(connection, state);
+    if (connection->lost_at == 0 && connection->connected != NULL) {
+        connection->connected(connection);
+    }
 }
 
 /* A line of the C client begins with its own time, process and thread, up to a colon. */

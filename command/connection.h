@@ -98,6 +98,9 @@ struct connection;
  * there will never be one. */
 typedef void (*connection_cb)(struct connection *, int status);
 
+/* Called each time that there is a connection, the first time after connection_cb. */
+typedef void (*connected_cb)(struct connection *);
+
 struct connection {
     uvzk_client_t client;
     uv_timer_t connect_timer; /* until the first connection */
@@ -109,13 +112,14 @@ struct connection {
     bool told;                  /* cb was called */
     uint64_t lost_at; /* uvzk_now() when the connection was lost; 0: it is not */
     connection_cb cb;
+    connected_cb connected; /* NULL: nobody asks */
     uv_close_cb closed_cb;
     void *data; /* the user's */
 };
 
 /* Starts a session. Returns 0, or an exit code after it has printed what is wrong. In
  * both cases connection_close must be called. The struct must be zeroed, except for
- * `data`. The options must outlive it. node_data: the data of the znodes that are
+ * `data` and `connected`. The options must outlive it. node_data: the data of the znodes that are
  * created; NULL: uvzk's default, the client's own address. */
 int connection_open(struct connection *, uv_loop_t *, const struct connection_options *,
                     const char *node_data, connection_cb cb);

@@ -23,6 +23,7 @@
 #include "serve/served_multilock.h"
 #include "serve/served_object.h"
 #include "serve/served_status.h"
+#include "serve/served_wait.h"
 #include "serve/served_watch.h"
 #include "terminal.h"
 
@@ -126,6 +127,7 @@ static void end(struct daemon *daemon, int exit_code)
         served_listings_expire(connection);
         served_watches_expire(connection);
         served_objects_expire(connection);
+        served_waits_expire(connection);
     }
     uv_prepare_start(&daemon->checks, on_check);
 }
@@ -186,6 +188,11 @@ static void on_connected(struct connection *zookeeper, int status)
     if (status < 0) {
         end(zookeeper->data, exit_code_of(status));
     }
+}
+
+static void on_each_connection(struct connection *zookeeper)
+{
+    served_waits_end(zookeeper->data);
 }
 
 static void raise_descriptor_limit(const struct daemon_options *options)
@@ -440,6 +447,7 @@ int daemon_run(const struct daemon_options *options)
         return failed;
     }
     daemon.zookeeper.data = &daemon;
+    daemon.zookeeper.connected = on_each_connection;
     daemon.locks.client = &daemon.zookeeper.client;
     failed = connection_open(&daemon.zookeeper, &daemon.loop, &options->connection,
                              node_data(), on_connected);

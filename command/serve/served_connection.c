@@ -20,6 +20,7 @@
 #include "serve/served_operations.h"
 #include "serve/served_owner.h"
 #include "serve/served_validity.h"
+#include "serve/served_wait.h"
 #include "serve/served_watch.h"
 
 static void say_verbose(const struct served_connection *connection, const char *what,
@@ -59,6 +60,7 @@ static void end(struct served_connection *connection, bool believed)
     served_watches_end(connection);
     served_objects_end(connection);
     served_atomics_end(connection);
+    served_waits_expire(connection);
     if (connection->output != (uv_stream_t *)&connection->pipe) {
         connection->users++;
         uv_close((uv_handle_t *)connection->output, on_closed);

@@ -22,6 +22,7 @@
 struct daemon;
 struct served_hold;
 struct served_listing;
+struct served_wait;
 struct served_watch;
 struct served_object;
 struct served_owner;
@@ -34,6 +35,7 @@ struct served_connection {
     struct served_hold *holds;       /* by number: pending acquires and holds */
     struct served_listing *listings; /* under way */
     struct served_watch *watches;    /* by number */
+    struct served_wait *waits;       /* for the servers */
     struct served_object *objects;   /* by number */
     size_t atomic_calls;             /* about atomic longs, under way */
     struct served_owner *owners;     /* by name */

@@ -20,6 +20,7 @@
 #include "serve/served_revoke.h"
 #include "serve/served_status.h"
 #include "serve/served_value.h"
+#include "serve/served_wait.h"
 #include "serve/served_watch.h"
 #include "serve/served_write.h"
 
@@ -108,6 +109,9 @@ static void run(struct served_connection *connection,
         break;
     case SERVED_HELLO:
         served_hello_answer(connection, request);
+        break;
+    case SERVED_CONNECTED:
+        served_wait_begin(connection, request);
         break;
     case SERVED_METRICS:
         served_metrics_send(connection, request);

@@ -38,7 +38,8 @@
 #define OF_STATUS 16384U /* path, limit */
 #define OF_LEADER 32768U /* path, lock */
 #define OF_HELLO (1U << 16) /* version */
-#define OF_AT (1U << 20)    /* path, of what is no lock */
+#define OF_CONNECTED (1U << 17)
+#define OF_AT (1U << 20) /* path, of what is no lock */
 #define OF_COUNT (1U << 22)
 #define OF_DATA (1U << 23)  /* data, base64 */
 #define OF_NODE (1U << 24)  /* persistent */
@@ -92,6 +93,7 @@ static const struct {
     [SERVED_LEADER] = {"leader", OF_LEADER},
     [SERVED_READING] = {"read", OF_HOLD | OF_READING},
     [SERVED_HELLO] = {"hello", OF_HELLO},
+    [SERVED_CONNECTED] = {"connected", OF_CONNECTED},
 };
 
 static const char *const kinds[] = {[SERVED_MUTEX] = "mutex",
@@ -236,6 +238,8 @@ static const struct field fields[] = {
      MEMBER(data), 0, 0, false},
     {"timeout_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT | OF_WAIT, NUMBER,
      MEMBER(timeout_ms), 0, SERVED_TIMEOUT_MAX_MS, false},
+    {"timeout_ms", OF_CONNECTED, NUMBER, MEMBER(timeout_ms), 1, SERVED_TIMEOUT_MAX_MS,
+     true},
     {"max_hold_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, NUMBER, MEMBER(max_hold_ms),
      1, SERVED_TIMEOUT_MAX_MS, false},
     {"warning_ms", OF_ACQUIRE | OF_ACQUIRE_ALL | OF_ELECT, NUMBER, MEMBER(warning_ms), 1,

@@ -61,6 +61,7 @@ enum served_operation {
     SERVED_STATUS,
     SERVED_LEADER,
     SERVED_HELLO,
+    SERVED_CONNECTED,
     SERVED_OPERATIONS /* how many there are */
 };
 

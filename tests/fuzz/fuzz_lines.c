@@ -54,6 +54,7 @@ static bool has_path(enum served_operation operation)
     case SERVED_ACQUIRE_ALL:
     case SERVED_WRITING:
     case SERVED_HELLO:
+    case SERVED_CONNECTED:
         return false;
     default:
         return true;

@@ -360,6 +360,9 @@ class Client:
     def barrier(self, path: str) -> Barrier:
         return Barrier(self, path)
 
+    def connected(self, timeout: float) -> None:
+        self._call(lambda client: client.connected(timeout))
+
     def revoke(self, node: str) -> None:
         self._call(lambda client: client.revoke(node))
 

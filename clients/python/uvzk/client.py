@@ -12,7 +12,7 @@ from .daemon import Where
 from .elections import Election
 from .errors import UvzkConnectionError
 from .holds import Data
-from .locks import AllOf, Contender, Lock, ReadWrite, contender_of
+from .locks import AllOf, Contender, Lock, ReadWrite, contender_of, ms
 from .objects import GroupMember, PersistentNode, Shared
 
 PATIENCE_S = 5.0
@@ -62,9 +62,14 @@ class Client:
         if self._connection:
             await self._connection.close(patience)
 
-    async def connection(self, to_ask: Optional[str] = None) -> Connection:
-        """The connection, which is opened if there is none. For the modules of this package. With a path
-        the servers can be asked about it: a daemon that has just begun has found them."""
+    async def connected(self, timeout: float) -> None:
+        """Returns when the daemon is connected to the servers. UvzkTimeout after so many seconds, which are more
+        than 0; ask again whenever you want to know."""
+        await (await self.connection()).ask("connected", timeout_ms=ms(timeout))
+
+    async def connection(self, to_ask_servers: bool = False) -> Connection:
+        """The connection, which is opened if there is none. For the modules of this package. The servers
+        can be asked at once: a daemon that has just begun has found them."""
         loop = asyncio.get_running_loop()
         while not (self._connection and self._connection.end is None and self._connection.loop is loop):
             if self._closed:
@@ -78,8 +83,8 @@ class Client:
             except asyncio.CancelledError:
                 if not opening.cancelled():
                     raise
-        if to_ask is not None:
-            await self._connection.servers(to_ask)
+        if to_ask_servers:
+            await self._connection.servers()
         return self._connection
 
     async def _open(self) -> None:
@@ -131,12 +136,12 @@ class Client:
 
     async def contenders(self, path: str) -> List[Contender]:
         """All that stand at a path, those that hold first; the first 100."""
-        rows = (await (await self.connection(path)).ask("status", path=path))["participants"]
+        rows = (await (await self.connection(to_ask_servers=True)).ask("status", path=path))["participants"]
         return [contender_of(row) for row in rows]
 
     async def revoke(self, node: str) -> None:
         """Asks the owner of a lock's znode to release it. If it is not revocable, it hears nothing."""
-        await (await self.connection(node)).ask("revoke", node=node)
+        await (await self.connection(to_ask_servers=True)).ask("revoke", node=node)
 
     async def metrics(self) -> str:
         """The daemon's metrics, as text for Prometheus."""

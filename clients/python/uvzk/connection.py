@@ -26,7 +26,7 @@ CHANGES = {"write", "set", "revoke", "barrier_set", "barrier_remove", "atomic_ad
            "atomic_set", "atomic_force_set", "atomic_create"}  # fmt: skip
 CHUNK = 1 << 18
 # What a daemon that has just begun gets to find the servers, before it is asked what needs them at once.
-FIRST_CONTACT_S = 10.0
+FIRST_CONTACT_MS = 10000
 CLOSED = UvzkConnectionError("CLIENT_ECLOSED", "the client was closed")
 
 
@@ -100,21 +100,17 @@ class Connection:
             raise error_of(line)
         return line
 
-    async def servers(self, path: str) -> None:
-        """Waits once, until the servers have been heard of: before that they cannot be asked anything. A watch
-        is answered when they have listed the path."""
+    async def servers(self) -> None:
+        """Waits once, until the daemon is connected to the servers: before that they cannot be asked anything.
+        What is asked afterwards has its own error if it is not."""
         if self._has_waited_for_servers:
             return
-        heard: "asyncio.Future[None]" = self.loop.create_future()
-
-        def answered(line: Line) -> None:
-            if line["ok"]:
-                self.send("unwatch", {"watch": line["watch"]}, ignore)
-            if not heard.done():
-                heard.set_result(None)
-
-        self.send("watch", {"path": path}, answered)
-        await asyncio.wait([heard], timeout=FIRST_CONTACT_S)
+        try:
+            await self.ask("connected", timeout_ms=FIRST_CONTACT_MS)
+        except UvzkConnectionError:
+            raise
+        except UvzkError:
+            pass  # it is not connected in time; or it is older than this request
         self._has_waited_for_servers = True
 
     def listen(self, kind: str, number: int, listener: Listener) -> None:

@@ -47,7 +47,6 @@ class Election:
     def __init__(self, client: "Client", path: str, id: str, kind: str = "latch") -> None:
         self._client = client
         self._fields: Line = {"path": path, "lock": kind}
-        self._path = path
         self._id = id
 
     def lead(self, timeout: Optional[float] = None, *, cancel_on_loss: bool = False) -> Acquire[Term]:
@@ -75,13 +74,13 @@ class Election:
                 await term.release()
 
     async def leader(self) -> Optional[Leader]:
-        connection = await self._client.connection(self._path)
+        connection = await self._client.connection(to_ask_servers=True)
         found = (await connection.ask("leader", **self._fields))["leader"]
         return None if found is None else Leader(data_of(found), found["node"], found["token"])
 
     async def participants(self) -> Participants:
         """Without `leader`."""
-        connection = await self._client.connection(self._path)
+        connection = await self._client.connection(to_ask_servers=True)
         return participants_of(await connection.ask("participants", **self._fields))
 
     def watch(self) -> AsyncGenerator[Participants, None]:

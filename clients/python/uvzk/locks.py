@@ -49,9 +49,7 @@ class Acquire(Generic[H]):
         return self._acquire().__await__()
 
     async def _acquire(self) -> H:
-        connection = await self._client.connection()
-        if self._fields.get("timeout_ms") == 0:
-            await connection.servers(self._fields.get("members", [self._fields])[0]["path"])
+        connection = await self._client.connection(to_ask_servers=self._fields.get("timeout_ms") == 0)
         granted: "asyncio.Future[H]" = connection.loop.create_future()
 
         def answered(answer: Line) -> None:
@@ -154,7 +152,7 @@ class Lock:
         return self._fields
 
     async def participants(self) -> Participants:
-        connection = await self._client.connection(self.path)
+        connection = await self._client.connection(to_ask_servers=True)
         return participants_of(await connection.ask("participants", **self._fields))
 
     def watch(self) -> AsyncGenerator[Participants, None]:
