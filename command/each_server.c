@@ -327,8 +327,7 @@ int each_server_run(const struct query_options *options)
         return exit_code;
     }
     each_server->options = options;
-    exit_code = server_list_make(&each_server->servers, &each_server->loop,
-                                 options->connection.hosts);
+    exit_code = server_list_make(&each_server->servers, options->connection.hosts);
     if (exit_code == EX_OK && each_server->servers.count < 2) {
         output_report("there is only one server, nothing to compare");
         exit_code = EX_USAGE;

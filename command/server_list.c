@@ -2,10 +2,15 @@
  * (server_list.h), for `uvzk status --each-server`. */
 #include "server_list.h"
 
+#include <netdb.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <ares.h>
+#include <uv.h>
 
 #include "exit_code.h"
 #include "output.h"
@@ -31,43 +36,138 @@ static int keep(struct server_list *list, const char *address)
     return list->addresses[list->count++] == NULL ? EX_OSERR : EX_OK;
 }
 
-static int keep_all(struct server_list *list, const struct addrinfo *found,
-                    const char *port)
+static int keep_socket(struct server_list *list, const struct sockaddr *socket,
+                       const char *port)
 {
-    int failed = EX_OK;
+    char host[64], address[128];
 
-    for (; found != NULL && failed == EX_OK; found = found->ai_next) {
-        char host[64], address[128];
-        bool six = found->ai_family == AF_INET6;
-        if (uv_ip_name(found->ai_addr, host, sizeof(host)) == 0) {
-            snprintf(address, sizeof(address), six ? "[%s]:%s" : "%s:%s", host, port);
-            failed = keep(list, address);
-        }
+    if (uv_ip_name(socket, host, sizeof(host)) != 0) {
+        return EX_OK;
     }
-    return failed;
+    snprintf(address, sizeof(address),
+             socket->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+    return keep(list, address);
 }
 
-/* Adds all IPv4 and IPv6 addresses of the host. Without a callback uv_getaddrinfo
- * blocks. */
-static int look_up(struct server_list *list, uv_loop_t *loop, const char *host,
-                   const char *port)
-{
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    uv_getaddrinfo_t request;
-    int status = uv_getaddrinfo(loop, &request, NULL, host, port, &hints);
+/* ----------------------------------------------------------------------- host names */
 
-    if (status < 0) {
-        return refuse(host, uv_strerror(status),
-                      exit_code_is_shortage(status) ? EX_OSERR : EX_UNAVAILABLE);
+/* In ms, as the library's own look-ups. */
+#define TRY_MS 2000
+#define TRIES 3
+
+struct look_up {
+    struct server_list *list;
+    const char *port;
+    bool answered;
+    int status; /* of c-ares */
+    int failed; /* an exit code */
+};
+
+static void on_answer(void *context, int status, int timeouts, struct ares_addrinfo *info)
+{
+    struct look_up *look_up = context;
+    (void)timeouts;
+
+    look_up->answered = true;
+    look_up->status = status;
+    if (info == NULL) {
+        return;
     }
-    int failed = keep_all(list, request.addrinfo, port);
-    uv_freeaddrinfo(request.addrinfo);
+    for (const struct ares_addrinfo_node *node = info->nodes;
+         node != NULL && look_up->failed == EX_OK; node = node->ai_next) {
+        look_up->failed = keep_socket(look_up->list, node->ai_addr, look_up->port);
+    }
+    ares_freeaddrinfo(info);
+}
+
+/* Waits until a socket of c-ares is ready, or until c-ares has to ask again. */
+static void take_step(ares_channel channel)
+{
+    ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
+    struct pollfd polled[ARES_GETSOCK_MAXNUM];
+    struct timeval left = {.tv_sec = TRY_MS / 1000};
+    int wanted = ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
+    nfds_t count = 0;
+
+    for (; count < ARES_GETSOCK_MAXNUM; count++) {
+        bool reads = ARES_GETSOCK_READABLE(wanted, count);
+        bool writes = ARES_GETSOCK_WRITABLE(wanted, count);
+        if (!reads && !writes) {
+            break;
+        }
+        polled[count] = (struct pollfd){
+            .fd = sockets[count],
+            .events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0))};
+    }
+    (void)ares_timeout(channel, &left, &left);
+    int ready = poll(polled, count, (int)(left.tv_sec * 1000 + left.tv_usec / 1000 + 1));
+    for (nfds_t i = 0; ready > 0 && i < count; i++) {
+        int events = polled[i].revents, other = events & ~(POLLIN | POLLOUT);
+        ares_process_fd(channel,
+                        (events & POLLIN) || other ? polled[i].fd : ARES_SOCKET_BAD,
+                        (events & POLLOUT) || other ? polled[i].fd : ARES_SOCKET_BAD);
+    }
+    ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* what is due */
+}
+
+/* c-ares asks as the library does: first /etc/hosts, then the name servers. */
+static int open_channel(ares_channel *channel)
+{
+    char lookups[] = "fb";
+    struct ares_options options = {.timeout = TRY_MS, .tries = TRIES, .lookups = lookups};
+    int status = ares_library_init(ARES_LIB_INIT_ALL);
+
+    return status != ARES_SUCCESS
+               ? status
+               : ares_init_options(channel, &options,
+                                   ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
+                                       ARES_OPT_LOOKUPS);
+}
+
+/* Adds all IPv4 and IPv6 addresses of the name. This blocks. */
+static int look_up_name(struct server_list *list, const char *name, const char *port)
+{
+    const struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC,
+                                              .ai_socktype = SOCK_STREAM};
+    struct look_up look_up = {.list = list, .port = port};
+    ares_channel channel;
+
+    look_up.status = open_channel(&channel);
+    if (look_up.status == ARES_SUCCESS) {
+        ares_getaddrinfo(channel, name, NULL, &hints, on_answer, &look_up);
+        while (!look_up.answered) {
+            take_step(channel);
+        }
+        ares_destroy(channel);
+    }
+    if (look_up.status != ARES_SUCCESS) {
+        return refuse(name, ares_strerror(look_up.status),
+                      look_up.status == ARES_ENOMEM ? EX_OSERR : EX_UNAVAILABLE);
+    }
+    return look_up.failed;
+}
+
+/* ------------------------------------------------------------------------- entries */
+
+/* Adds the address, or all addresses of the name. */
+static int look_up(struct server_list *list, const char *host, const char *port)
+{
+    const struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
+    struct addrinfo *numeric;
+
+    /* AI_NUMERICHOST: getaddrinfo reads no file and asks no name server. */
+    if (getaddrinfo(host, NULL, &hints, &numeric) != 0) {
+        return look_up_name(list, host, port);
+    }
+    int failed = keep_socket(list, numeric->ai_addr, port);
+    freeaddrinfo(numeric);
     return failed;
 }
 
 /* Adds the servers of an entry: a host or an IPv6 address in brackets, and ":port", which
  * may be left out. Modifies the entry. */
-static int take(struct server_list *list, uv_loop_t *loop, char *entry)
+static int take(struct server_list *list, char *entry)
 {
     char *host = entry + strspn(entry, " ");
     host[strcspn(host, " ")] = '\0';
@@ -85,10 +185,10 @@ static int take(struct server_list *list, uv_loop_t *loop, char *entry)
         host++;
         *end = '\0';
     }
-    return look_up(list, loop, host, colon == NULL ? "2181" : colon + 1);
+    return look_up(list, host, colon == NULL ? "2181" : colon + 1);
 }
 
-int server_list_make(struct server_list *list, uv_loop_t *loop, const char *hosts)
+int server_list_make(struct server_list *list, const char *hosts)
 {
     int failed = EX_OK;
 
@@ -100,7 +200,7 @@ int server_list_make(struct server_list *list, uv_loop_t *loop, const char *host
     }
     while (rest != NULL && failed == EX_OK) {
         char *entry = strsep(&rest, ",");
-        failed = take(list, loop, entry);
+        failed = take(list, entry);
     }
     free(text);
     return failed;

@@ -5,8 +5,6 @@
 
 #include <stddef.h>
 
-#include <uv.h>
-
 #define SERVER_LIST_MAX 64
 
 struct server_list {
@@ -19,7 +17,7 @@ struct server_list {
 /* Looks the host names up; this blocks. Returns 0 or an exit code; prints what is wrong,
  * unless there is no memory. Call server_list_free in both cases. `hosts` must outlive
  * the list. */
-int server_list_make(struct server_list *, uv_loop_t *, const char *hosts);
+int server_list_make(struct server_list *, const char *hosts);
 void server_list_free(struct server_list *);
 
 #endif
