@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include <openssl/err.h>
@@ -162,11 +164,44 @@ static int tls_context_complain(struct uvzk__tls_context *context, const char *w
     return UV_EINVAL;
 }
 
+/* Where systems keep their CAs. A program that carries the OpenSSL of another system, as a
+ * static one does, would look for them in places that are not here. */
+static const char *const ca_files[] = {
+    "/etc/ssl/certs/ca-certificates.crt",                /* Debian, Arch, Alpine */
+    "/etc/pki/tls/certs/ca-bundle.crt",                  /* Fedora, Red Hat */
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* the same */
+    "/etc/ssl/ca-bundle.pem",                            /* openSUSE */
+    "/var/lib/ca-certificates/ca-bundle.pem",            /* the same */
+    "/etc/ssl/cert.pem",                                 /* Alpine */
+};
+#define CA_DIRECTORY "/etc/ssl/certs" /* with a file for each CA, named by its hash */
+
+/* OpenSSL's own places, or what the environment names instead. */
+static bool is_place_of_openssl(void)
+{
+    return getenv(X509_get_default_cert_file_env()) != NULL ||
+           getenv(X509_get_default_cert_dir_env()) != NULL ||
+           access(X509_get_default_cert_file(), F_OK) == 0 ||
+           access(X509_get_default_cert_dir(), F_OK) == 0;
+}
+
+static int tls_trust_system(SSL_CTX *ctx)
+{
+    if (is_place_of_openssl()) {
+        return SSL_CTX_set_default_verify_paths(ctx);
+    }
+    for (size_t i = 0; i < sizeof(ca_files) / sizeof(ca_files[0]); i++) {
+        if (access(ca_files[i], R_OK) == 0) {
+            return SSL_CTX_load_verify_file(ctx, ca_files[i]);
+        }
+    }
+    return SSL_CTX_load_verify_dir(ctx, CA_DIRECTORY);
+}
+
 static int tls_context_trust(struct uvzk__tls_context *context, SSL_CTX *ctx)
 {
     const char *ca = name_of(context, CA);
-    int right = ca == NULL ? SSL_CTX_set_default_verify_paths(ctx)
-                           : SSL_CTX_load_verify_file(ctx, ca);
+    int right = ca == NULL ? tls_trust_system(ctx) : SSL_CTX_load_verify_file(ctx, ca);
 
     return right == 1 ? 0
                       : tls_context_complain(context, "options.tls: CA file",
