@@ -4,12 +4,12 @@
  * belong to CMD. */
 #include "lock.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "accounts.h"
 #include "arguments.h"
 #include "enclosing_hold.h"
 #include "exit_code.h"
@@ -222,16 +222,14 @@ static void read_options(struct lock_request *request, int argc, char **argv)
  * effective user, or its number. The text is static. */
 static const char *user_name(void)
 {
-    static char memory[4096], number[32]; /* memory: for the entry of the user */
+    static char number[32];
     const char *user = getenv("USER");
-    struct passwd entry, *known = NULL;
 
-    if (user != NULL && user[0] != '\0') {
-        return user;
+    if (user == NULL || user[0] == '\0') {
+        user = accounts_user_name(geteuid());
     }
-    if (getpwuid_r(geteuid(), &entry, memory, sizeof(memory), &known) == 0 &&
-        known != NULL) {
-        return entry.pw_name;
+    if (user != NULL) {
+        return user;
     }
     snprintf(number, sizeof(number), "uid-%ld", (long)geteuid());
     return number;

@@ -1,13 +1,12 @@
 /* The command line of `uvzk serve`. */
 #include <errno.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "accounts.h"
 #include "arguments.h"
 #include "exit_code.h"
 #include "serve/daemon.h"
@@ -105,24 +104,12 @@ static bool read_number(const char *text, unsigned *number)
 /* A name, or a number. */
 static bool read_user(const char *name, uid_t *uid)
 {
-    const struct passwd *user = getpwnam(name);
-
-    if (user != NULL) {
-        *uid = user->pw_uid;
-        return true;
-    }
-    return read_number(name, uid);
+    return accounts_find_user(name, uid) || read_number(name, uid);
 }
 
 static bool read_group(const char *name, gid_t *gid)
 {
-    const struct group *group = getgrnam(name);
-
-    if (group != NULL) {
-        *gid = group->gr_gid;
-        return true;
-    }
-    return read_number(name, gid);
+    return accounts_find_group(name, gid) || read_number(name, gid);
 }
 
 /* "user", ":group" or "user:group", as chown(1) has it. */
