@@ -2,9 +2,13 @@
 'use strict'
 
 const { EventEmitter } = require('node:events')
+const { AtomicLong } = require('./atomic_long.js')
+const { Barrier, DoubleBarrier } = require('./barriers.js')
 const { closedError, openConnection } = require('./connection.js')
+const { Election } = require('./elections.js')
 const { dataOf } = require('./lines.js')
 const { AllOf, Lock, ReadWrite } = require('./locks.js')
+const { GroupMember, PersistentNode, Shared } = require('./objects.js')
 const { checkOptions } = require('./options.js')
 
 const PATIENCE_MS = 5000
@@ -92,6 +96,38 @@ class Client extends EventEmitter {
 
   allOf(locks, { inTurn = false } = {}) {
     return new AllOf(this, locks, inTurn)
+  }
+
+  election(path, { id, kind = 'latch' }) {
+    return new Election(this, path, id, kind)
+  }
+
+  sharedValue(path, { seed = '' } = {}) {
+    return new Shared(this, 'shared_value', path, seed)
+  }
+
+  sharedCount(path, { seed = 0 } = {}) {
+    return new Shared(this, 'shared_count', path, seed)
+  }
+
+  persistentNode(path, { data, persistent = false } = {}) {
+    return new PersistentNode(this, path, data, persistent)
+  }
+
+  groupMember(path, { member, data }) {
+    return new GroupMember(this, path, member, data)
+  }
+
+  barrier(path) {
+    return new Barrier(this, path)
+  }
+
+  doubleBarrier(path, { members }) {
+    return new DoubleBarrier(this, path, members)
+  }
+
+  atomicLong(path) {
+    return new AtomicLong(this, path)
   }
 
   /* All that stand at a path, those that hold first; the first 100. */

@@ -10,6 +10,10 @@ const HEAD_BYTES = 24
 const SLOT_BYTES = 24
 const OVER = { bootMs: 0, monotonicMs: 0 }
 
+// process.hrtime() is CLOCK_MONOTONIC in Node.js, and in Bun the time since the program began: then only what was counted
+// on it in this process can be compared with it.
+const HAS_MONOTONIC = !process.versions.bun
+
 /* CLOCK_MONOTONIC, rounded down; Node.js reads it at each call. */
 function monotonicMs() {
   return Number(process.hrtime.bigint() / 1000000n)
@@ -18,7 +22,7 @@ function monotonicMs() {
 let uptime // the file /proc/uptime, or null: it cannot be read
 const uptimeText = Buffer.alloc(64)
 
-/* CLOCK_BOOTTIME, rounded up, or 0: unknown. The kernel rounds it down to 10 ms. */
+/* CLOCK_BOOTTIME, rounded up. The kernel rounds it down to 10 ms. If it is not known, the other clock decides alone. */
 function bootMs() {
   if (uptime === undefined) {
     try {
@@ -28,7 +32,7 @@ function bootMs() {
     }
   }
   if (uptime === null) {
-    return 0
+    return HAS_MONOTONIC ? 0 : Infinity
   }
   const length = fs.readSync(uptime, uptimeText, 0, uptimeText.length, 0)
   return Math.round(parseFloat(uptimeText.latin1Slice(0, length)) * 1000) + 10
@@ -65,7 +69,7 @@ class ValidityFile {
       fs.readSync(this._file, this._other, 0, SLOT_BYTES, at)
     } while (!this._one.equals(this._other))
     const [number, boot, monotonic] = new BigUint64Array(this._one.buffer, this._one.byteOffset, 3)
-    return number === BigInt(hold) ? { bootMs: Number(boot), monotonicMs: Number(monotonic) } : OVER
+    return number === BigInt(hold) ? { bootMs: Number(boot), monotonicMs: HAS_MONOTONIC ? Number(monotonic) : Infinity } : OVER
   }
 
   close() {
