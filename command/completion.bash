@@ -22,6 +22,7 @@ _uvzk_options() { # <subcommand>
             --max-pending --max-line --max-unsent $connection"
         ;;
     top) echo "--once --interval --limit --socket --json $connection" ;;
+    doctor) echo "--json $connection" ;;
     esac
 }
 
@@ -64,7 +65,7 @@ _uvzk() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "lock elect leader status holders wait revoke verify
-            serve top --help --version" -- "$word")
+            serve top doctor --help --version" -- "$word")
         return
     fi
     if [[ $subcommand == lock || $subcommand == elect ]]; then

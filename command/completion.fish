@@ -50,6 +50,7 @@ complete -c uvzk -n __fish_use_subcommand -a revoke -d 'Ask its holders to relea
 complete -c uvzk -n __fish_use_subcommand -a verify -d 'Check whether a fencing token is of a holder'
 complete -c uvzk -n __fish_use_subcommand -a serve -d 'Serve locks to programs in any language'
 complete -c uvzk -n __fish_use_subcommand -a top -d 'Show the busiest locks below a directory'
+complete -c uvzk -n __fish_use_subcommand -a doctor -d 'Check the servers, the clock and the path of a lock'
 
 complete -c uvzk -n '__uvzk_job_has 1' -a '(__fish_complete_command)'
 complete -c uvzk -n '__uvzk_job_has 2' -F
@@ -95,7 +96,7 @@ complete -c uvzk -n '__uvzk_is revoke' -x -s w -l wait -d 'Wait this many second
 complete -c uvzk -n '__uvzk_is top' -s 1 -l once -d 'Print one table'
 complete -c uvzk -n '__uvzk_is top' -r -F -s s -l socket -d 'The socket of a uvzk serve'
 complete -c uvzk -n '__uvzk_is top' -x -l limit -d 'How many znodes to list each time'
-complete -c uvzk -n '__uvzk_is leader status holders wait revoke verify top' -s j -l json -d 'Print JSON'
+complete -c uvzk -n '__uvzk_is leader status holders wait revoke verify top doctor' -s j -l json -d 'Print JSON'
 
 complete -c uvzk -n '__uvzk_is serve' -r -F -s s -l socket -d 'Socket to make'
 complete -c uvzk -n '__uvzk_is serve' -x -l fd -d 'Connected socket to the parent'
@@ -110,7 +111,7 @@ complete -c uvzk -n '__uvzk_is serve' -x -l max-pending -d 'Requests, holds, wat
 complete -c uvzk -n '__uvzk_is serve' -x -l max-line -d 'Bytes of a request'
 complete -c uvzk -n '__uvzk_is serve' -x -l max-unsent -d 'Bytes of answers that a program leaves unread'
 
-set -l all 'lock elect leader status holders wait revoke verify serve top'
+set -l all 'lock elect leader status holders wait revoke verify serve top doctor'
 complete -c uvzk -n "__uvzk_is $all" -x -s H -l hosts -d 'Servers: host:port,host:port/chroot'
 complete -c uvzk -n "__uvzk_is $all" -x -l session-timeout -d 'Seconds, requested from the servers'
 complete -c uvzk -n "__uvzk_is $all" -x -l connect-timeout -d 'Seconds to wait for the first connection'

@@ -132,6 +132,11 @@ _uvzk_top() {
         '*:path: '
 }
 
+_uvzk_doctor() {
+    _arguments -s -S "${_uvzk_connection[@]}" "${_uvzk_json[@]}" \
+        '1::path: '
+}
+
 _uvzk() {
     local curcontext=$curcontext state line
     local -A opt_args
@@ -146,6 +151,7 @@ _uvzk() {
         'verify:check whether a fencing token is of a holder'
         'serve:serve locks to programs in any language'
         'top:show the busiest locks below a directory'
+        'doctor:check the servers, the clock and the path of a lock'
     )
 
     _arguments -C \

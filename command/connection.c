@@ -269,6 +269,9 @@ int connection_options_complete(struct connection_options *options)
     apply_command_line(options);
     options->hosts = configured.hosts;
     options->ns = configured.ns;
+    options->session_ms = configured.session_timeout_ms;
+    options->tick_ms = configured.tick_ms;
+    options->has_tls = options->tls || configured.tls != NULL;
     return failed;
 }
 
@@ -340,15 +343,39 @@ static void add_tls(char *text, size_t size, const char *key, const char *value)
     }
 }
 
-/* The value of options.tls, from the command line's options. */
-static const char *tls_of(struct connection *connection)
+/* "KEY=VALUE,KEY=VALUE" */
+static bool has_tls_name(const char *tls)
+{
+    return strncmp(tls, "name=", strlen("name=")) == 0 || strstr(tls, ",name=") != NULL;
+}
+
+/* Where hosts has the address of a server whose name the user has given. */
+static void add_tls_host(struct connection *connection)
+{
+    const char *host = connection->options->tls_host;
+
+    if (host != NULL && !has_tls_name(connection->tls) &&
+        strlen(connection->tls) + tls_length("name", host) < sizeof(connection->tls)) {
+        add_tls(connection->tls, sizeof(connection->tls), "name", host);
+    }
+}
+
+/* The value of options.tls, from the command line's options, or from a file. */
+static const char *tls_of(struct connection *connection, const char *of_file)
 {
     const struct connection_options *options = connection->options;
 
+    if (!options->tls) {
+        if (of_file == NULL || strlen(of_file) >= sizeof(connection->tls)) {
+            return of_file;
+        }
+        snprintf(connection->tls, sizeof(connection->tls), "%s", of_file);
+    }
     add_tls(connection->tls, sizeof(connection->tls), "ca", options->tls_ca);
     add_tls(connection->tls, sizeof(connection->tls), "cert", options->tls_cert);
     add_tls(connection->tls, sizeof(connection->tls), "key", options->tls_key);
     add_tls(connection->tls, sizeof(connection->tls), "name", options->tls_name);
+    add_tls_host(connection);
     return connection->tls;
 }
 
@@ -508,7 +535,9 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
                        options->hosts, connection->subject);
     connection->no_connection.data = connection;
     client.hosts = options->hosts; /* of one server, in each_server.c */
-    client.tls = options->tls ? tls_of(connection) : client.tls;
+    client.session_timeout_ms =
+        (uint32_t)options->session_ms; /* doctor.c asks for others */
+    client.tls = tls_of(connection, client.tls);
     client.sessions = options->sessions > 0 ? options->sessions : client.sessions;
     client.state_cb = on_state;
     client.log_cb = on_log;

@@ -24,7 +24,7 @@ struct connection_options {
         *config;    /* a configuration file, instead of the usual ones; NULL: not given */
     bool no_config; /* no configuration file */
     /* From the command line, NULL if not given. After connection_options_complete: the
-     * hosts and the namespace, from any source. */
+     * hosts, the namespace and the two times, from any source. */
     const char *hosts; /* "host:port,host:port/chroot" */
     const char *ns;    /* the namespace, without "/" */
     /* What has set hosts: "--hosts", "ZOOKEEPER_HOSTS", or the name of a file; and ns:
@@ -35,8 +35,11 @@ struct connection_options {
     const char *transport; /* "c-client" or "native"; NULL: not given */
     bool tls;              /* one of the options --tls... was given */
     const char *tls_ca, *tls_cert, *tls_key, *tls_name; /* NULL: not given */
-    uint64_t session_ms; /* the session timeout to request; NOT_GIVEN: not given */
-    uint64_t tick_ms;    /* the servers' tickTime, or more; NOT_GIVEN: not given */
+    const char *tls_host; /* the name of the servers' certificates if no option gives one;
+                             NULL: that of each server in hosts */
+    bool has_tls;         /* after connection_options_complete: from any source */
+    uint64_t session_ms;  /* the session timeout to request; NOT_GIVEN: not given */
+    uint64_t tick_ms;     /* the servers' tickTime, or more; NOT_GIVEN: not given */
     uint64_t connect_timeout_ms; /* for the first connection; 0: no limit */
     uint32_t sessions;           /* as in uvzk_client_options_t; 0: not given */
     bool lock_is_write;          /* from files, as in struct configuration */

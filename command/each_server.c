@@ -142,6 +142,7 @@ static void begin_look(struct survey *each_server, size_t server, size_t at)
     snprintf(look->hosts, sizeof(look->hosts), "%s%s",
              each_server->servers.addresses[server], each_server->servers.chroot);
     look->options.hosts = look->hosts;
+    look->options.tls_host = each_server->servers.names[server];
     look->connection.data = look;
     look->participant_list.data = look;
     int failed = connection_open(&look->connection, &each_server->loop, &look->options,

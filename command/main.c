@@ -25,6 +25,7 @@ static const struct {
     {"verify", "check whether a fencing token is a holder's", subcommand_verify},
     {"serve", "serve locks to programs in any language", subcommand_serve},
     {"top", "show the busiest locks below a directory", subcommand_top},
+    {"doctor", "check the servers, the clock and the path of a lock", subcommand_doctor},
 };
 
 enum { SUBCOMMANDS = sizeof(subcommands) / sizeof(subcommands[0]) };

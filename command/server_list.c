@@ -1,5 +1,5 @@
 /* Looks up all host names of a connect string and lists every address once
- * (server_list.h), for `uvzk status --each-server`. */
+ * (server_list.h), for `uvzk status --each-server` and `uvzk doctor`. */
 #include "server_list.h"
 
 #include <netdb.h>
@@ -15,6 +15,13 @@
 #include "exit_code.h"
 #include "output.h"
 
+/* One call of server_list_make or server_list_look_up. */
+struct making {
+    struct server_list *list;
+    server_list_cb cb; /* NULL: a name without an address is a failure */
+    void *data;        /* the user's */
+};
+
 static int refuse(const char *entry, const char *why, int exit_code)
 {
     output_report("%s: %s", entry, why);
@@ -22,7 +29,7 @@ static int refuse(const char *entry, const char *why, int exit_code)
 }
 
 /* Adds the address unless it is in the list already. */
-static int keep(struct server_list *list, const char *address)
+static int keep(struct server_list *list, const char *address, const char *name)
 {
     for (size_t i = 0; i < list->count; i++) {
         if (strcmp(list->addresses[i], address) == 0) {
@@ -33,11 +40,14 @@ static int keep(struct server_list *list, const char *address)
         return refuse(address, "too many servers", EX_USAGE);
     }
     list->addresses[list->count] = strdup(address);
-    return list->addresses[list->count++] == NULL ? EX_OSERR : EX_OK;
+    list->names[list->count] = strdup(name);
+    bool kept = list->addresses[list->count] != NULL && list->names[list->count] != NULL;
+    list->count++;
+    return kept ? EX_OK : EX_OSERR;
 }
 
 static int keep_socket(struct server_list *list, const struct sockaddr *socket,
-                       const char *port)
+                       const char *name, const char *port)
 {
     char host[64], address[128];
 
@@ -46,7 +56,7 @@ static int keep_socket(struct server_list *list, const struct sockaddr *socket,
     }
     snprintf(address, sizeof(address),
              socket->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
-    return keep(list, address);
+    return keep(list, address, name);
 }
 
 /* ----------------------------------------------------------------------- host names */
@@ -57,11 +67,23 @@ static int keep_socket(struct server_list *list, const struct sockaddr *socket,
 
 struct look_up {
     struct server_list *list;
-    const char *port;
+    const char *name, *port;
+    char found[512]; /* for server_list_cb */
     bool answered;
     int status; /* of c-ares */
     int failed; /* an exit code */
 };
+
+static void tell_address(struct look_up *look_up, const struct sockaddr *socket)
+{
+    size_t length = strlen(look_up->found);
+    char host[64];
+
+    if (uv_ip_name(socket, host, sizeof(host)) == 0) {
+        snprintf(look_up->found + length, sizeof(look_up->found) - length, "%s%s",
+                 length == 0 ? "" : ", ", host);
+    }
+}
 
 static void on_answer(void *context, int status, int timeouts, struct ares_addrinfo *info)
 {
@@ -75,7 +97,9 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
     }
     for (const struct ares_addrinfo_node *node = info->nodes;
          node != NULL && look_up->failed == EX_OK; node = node->ai_next) {
-        look_up->failed = keep_socket(look_up->list, node->ai_addr, look_up->port);
+        tell_address(look_up, node->ai_addr);
+        look_up->failed =
+            keep_socket(look_up->list, node->ai_addr, look_up->name, look_up->port);
     }
     ares_freeaddrinfo(info);
 }
@@ -125,11 +149,12 @@ static int open_channel(ares_channel *channel)
 }
 
 /* Adds all IPv4 and IPv6 addresses of the name. This blocks. */
-static int look_up_name(struct server_list *list, const char *name, const char *port)
+static int look_up_name(const struct making *making, const char *name, const char *port)
 {
     const struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC,
                                               .ai_socktype = SOCK_STREAM};
-    struct look_up look_up = {.list = list, .port = port};
+    struct look_up look_up = {.list = making->list, .name = name, .port = port};
+    uint64_t begun = uv_hrtime();
     ares_channel channel;
 
     look_up.status = open_channel(&channel);
@@ -140,7 +165,15 @@ static int look_up_name(struct server_list *list, const char *name, const char *
         }
         ares_destroy(channel);
     }
-    if (look_up.status != ARES_SUCCESS) {
+    bool resolves = look_up.status == ARES_SUCCESS;
+    if (making->cb != NULL && look_up.status != ARES_ENOMEM) {
+        making->cb(making->data,
+                   &(struct server_list_name){
+                       .name = name,
+                       .why = resolves ? NULL : ares_strerror(look_up.status),
+                       .found = look_up.found,
+                       .took_ms = (double)(uv_hrtime() - begun) / 1e6});
+    } else if (!resolves) {
         return refuse(name, ares_strerror(look_up.status),
                       look_up.status == ARES_ENOMEM ? EX_OSERR : EX_UNAVAILABLE);
     }
@@ -150,7 +183,7 @@ static int look_up_name(struct server_list *list, const char *name, const char *
 /* ------------------------------------------------------------------------- entries */
 
 /* Adds the address, or all addresses of the name. */
-static int look_up(struct server_list *list, const char *host, const char *port)
+static int look_up(const struct making *making, const char *host, const char *port)
 {
     const struct addrinfo hints = {
         .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
@@ -158,16 +191,16 @@ static int look_up(struct server_list *list, const char *host, const char *port)
 
     /* AI_NUMERICHOST: getaddrinfo reads no file and asks no name server. */
     if (getaddrinfo(host, NULL, &hints, &numeric) != 0) {
-        return look_up_name(list, host, port);
+        return look_up_name(making, host, port);
     }
-    int failed = keep_socket(list, numeric->ai_addr, port);
+    int failed = keep_socket(making->list, numeric->ai_addr, host, port);
     freeaddrinfo(numeric);
     return failed;
 }
 
 /* Adds the servers of an entry: a host or an IPv6 address in brackets, and ":port", which
  * may be left out. Modifies the entry. */
-static int take(struct server_list *list, char *entry)
+static int take(const struct making *making, char *entry)
 {
     char *host = entry + strspn(entry, " ");
     host[strcspn(host, " ")] = '\0';
@@ -185,14 +218,14 @@ static int take(struct server_list *list, char *entry)
         host++;
         *end = '\0';
     }
-    return look_up(list, host, colon == NULL ? "2181" : colon + 1);
+    return look_up(making, host, colon == NULL ? "2181" : colon + 1);
 }
 
-int server_list_make(struct server_list *list, const char *hosts)
+static int make(const struct making *making, const char *hosts)
 {
     int failed = EX_OK;
 
-    *list = (struct server_list){.chroot = hosts + strcspn(hosts, "/")};
+    *making->list = (struct server_list){.chroot = hosts + strcspn(hosts, "/")};
     char *text = strndup(hosts, strcspn(hosts, "/"));
     char *rest = text;
     if (text == NULL) {
@@ -200,15 +233,31 @@ int server_list_make(struct server_list *list, const char *hosts)
     }
     while (rest != NULL && failed == EX_OK) {
         char *entry = strsep(&rest, ",");
-        failed = take(list, entry);
+        failed = take(making, entry);
     }
     free(text);
     return failed;
+}
+
+int server_list_make(struct server_list *list, const char *hosts)
+{
+    const struct making making = {.list = list};
+
+    return make(&making, hosts);
+}
+
+int server_list_look_up(struct server_list *list, const char *hosts, server_list_cb cb,
+                        void *data)
+{
+    const struct making making = {.list = list, .cb = cb, .data = data};
+
+    return make(&making, hosts);
 }
 
 void server_list_free(struct server_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         free(list->addresses[i]);
+        free(list->names[i]);
     }
 }

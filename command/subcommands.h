@@ -16,6 +16,7 @@ int subcommand_revoke(int argc, char **argv);
 int subcommand_verify(int argc, char **argv);
 int subcommand_serve(int argc, char **argv);
 int subcommand_top(int argc, char **argv);
+int subcommand_doctor(int argc, char **argv);
 
 /* Prints the help and connection_help to stdout, and exits with EX_OK; with EX_IOERR if
  * the output fails. */
