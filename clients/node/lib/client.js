@@ -9,7 +9,7 @@ const { Election } = require('./elections.js')
 const { dataOf } = require('./lines.js')
 const { AllOf, Lock, ReadWrite } = require('./locks.js')
 const { GroupMember, PersistentNode, Shared } = require('./objects.js')
-const { checkOptions } = require('./options.js')
+const { checkOptions, wholeMs } = require('./options.js')
 
 const PATIENCE_MS = 5000
 
@@ -45,9 +45,9 @@ class Client extends EventEmitter {
     await this.close()
   }
 
-  /* The connection, which is opened if there is none. With a path the servers can be asked about it: a daemon
-   * that has just begun has found them. */
-  async _connection(toAsk) {
+  /* The connection, which is opened if there is none. The servers can be asked at once: a daemon that has just begun
+   * has found them. */
+  async _connection({ toAskServers = false } = {}) {
     while (!this._current || this._current.end) {
       if (this._closed) {
         throw closedError()
@@ -60,8 +60,8 @@ class Client extends EventEmitter {
       await this._opening
     }
     const connection = this._current
-    if (toAsk !== undefined) {
-      await connection.servers(toAsk)
+    if (toAskServers) {
+      await connection.servers()
     }
     return connection
   }
@@ -130,14 +130,19 @@ class Client extends EventEmitter {
     return new AtomicLong(this, path)
   }
 
+  async connected({ timeoutMs }) {
+    const connection = await this._connection()
+    await connection.ask('connected', { timeout_ms: wholeMs(timeoutMs, 'timeoutMs') })
+  }
+
   /* All that stand at a path, those that hold first; the first 100. */
   async contenders(path) {
-    const { participants } = await (await this._connection(path)).ask('status', { path })
+    const { participants } = await (await this._connection({ toAskServers: true })).ask('status', { path })
     return participants.map((row) => ({ node: row.node, kind: row.lock, holds: row.holds, data: dataOf(row) }))
   }
 
   async revoke(node) {
-    await (await this._connection(node)).ask('revoke', { node })
+    await (await this._connection({ toAskServers: true })).ask('revoke', { node })
   }
 
   async metrics() {

@@ -91,20 +91,11 @@ class Connection {
     return answer
   }
 
-  /* Waits once, until the servers have been heard of: before that they cannot be asked anything. A watch is
-   * answered when they have listed the path. */
-  servers(path) {
+  /* Waits once, until the daemon is connected to the servers: before that they cannot be asked anything. What is asked
+   * afterwards has its own error if it is not. */
+  servers() {
     if (!this._servers) {
-      this._servers = new Promise((resolve) => {
-        this.send('watch', { path }, (line) => {
-          if (line.ok) {
-            this.tell('unwatch', { watch: line.watch })
-          }
-          clearTimeout(timer)
-          resolve()
-        })
-        const timer = setTimeout(resolve, FIRST_CONTACT_MS)
-      })
+      this._servers = this.ask('connected', { timeout_ms: FIRST_CONTACT_MS }).catch(() => {})
     }
     return this._servers
   }

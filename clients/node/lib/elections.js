@@ -15,7 +15,6 @@ const LONGEST_PAUSE_MS = 5000
 class Election {
   constructor(client, path, id, kind) {
     this._client = client
-    this._path = path
     this._fields = { path, lock: kind }
     this._id = id
   }
@@ -60,13 +59,13 @@ class Election {
   }
 
   async leader() {
-    const connection = await this._client._connection(this._path)
+    const connection = await this._client._connection({ toAskServers: true })
     const { leader } = await connection.ask('leader', this._fields)
     return leader ? { id: dataOf(leader), node: leader.node, token: BigInt(leader.token) } : undefined
   }
 
   async participants() {
-    const connection = await this._client._connection(this._path)
+    const connection = await this._client._connection({ toAskServers: true })
     return participantsOf(await connection.ask('participants', this._fields))
   }
 

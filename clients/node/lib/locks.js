@@ -24,9 +24,8 @@ function acquireFields({ timeoutMs, owner, data, maxHoldMs }) {
 
 /* Returns what `granted` makes of the answer to an acquire. If the signal is aborted before that, no znode stays. */
 async function acquireBy(client, op, fields, { signal, granted, onQueued, onRevoke }) {
-  const path = (fields.members || [fields])[0].path
   throwIfAborted(signal)
-  const connection = await orAborted(client._connection(fields.timeout_ms === 0 ? path : undefined), signal)
+  const connection = await orAborted(client._connection({ toAskServers: fields.timeout_ms === 0 }), signal)
   throwIfAborted(signal)
   const { hold, answer } = await new Promise((resolve, reject) => {
     let waits = true
@@ -109,7 +108,7 @@ class Lock {
   }
 
   async participants() {
-    const connection = await this._client._connection(this.path)
+    const connection = await this._client._connection({ toAskServers: true })
     return participantsOf(await connection.ask('participants', this._fields))
   }
 

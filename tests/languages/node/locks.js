@@ -338,6 +338,15 @@ cases['one signal of many'] = async (path) => {
 
 // ----------------------------------------------------------------------- errors
 
+cases['servers that are not there'] = async (path) => {
+  const client = await withChild()
+  await client.connected({ timeoutMs: 10000 })
+  const nobody = opened(new uvzk.Client({ ...CHILD, hosts: '127.0.0.1:1' }))
+  const why = await refused(nobody.connected({ timeoutMs: 50 }), 'UV_ETIMEDOUT')
+  assert.ok(why instanceof uvzk.UvzkTimeout && why.retriable, why.stack)
+  await refused(nobody.mutex(path).acquire({ timeoutMs: 50 }), 'UVZK_EUNREACHABLE')
+}
+
 cases['no daemon'] = async (path) => {
   for (const where of [{ command: '/nowhere/uvzk' }, { command: UVZK, options: ['--no-such-option'] }]) {
     const why = await refused(uvzk.connect({ hosts: HOSTS, ...where }), 'CLIENT_ECOMMAND')
