@@ -49,7 +49,8 @@ static void become_connected(struct uvzk__native_session *session, bool watches_
                                               .local_address = session->local_address,
                                               .server = session->server};
 
-    session->received_at = session->sent_at = uvzk_now();
+    session->received_at = session->sent_at = session->touched_at = uvzk_now();
+    session->carries_touch = false;
     session->received = session->stream->received;
     uvzk__conduct_begin(&session->conduct, session->received_at);
     uvzk__search_rest(session->search);
@@ -297,11 +298,11 @@ void uvzk__native_connection_ready(struct uvzk__sockets *sockets, int fd, bool r
 
 /* ---------------------------------------------------------------------------- its time */
 
-/* The session must send something within its timeout, and a silent server must be noticed
- * while there is time to find another. */
+/* The session must be touched within its timeout, whatever is read meanwhile, and a silent
+ * server must be noticed while there is time to find another. */
 static uint64_t ping_at(const struct uvzk__native_session *session)
 {
-    return session->sent_at + session->timeout_ms / 3;
+    return session->touched_at + session->timeout_ms / 3;
 }
 
 /* A server that answers pings and no request is as good as a silent one. */
@@ -312,12 +313,12 @@ static uint64_t silent_at(const struct uvzk__native_session *session)
            (uint64_t)session->timeout_ms * 2 / 3;
 }
 
-/* Nothing has been sent for some time, so the stream is at rest. */
+/* Mostly nothing has been sent for some time, and the stream is at rest. */
 static void native_connection_ping(struct uvzk__native_session *session)
 {
     uvzk__stream_trim(session->stream);
     (void)uvzk__handshake_write_ping(uvzk__stream_out(session->stream));
-    session->sent_at = uvzk_now();
+    session->sent_at = session->touched_at = uvzk_now();
 }
 
 /* This process may have been stopped while the server's answer waited in the socket. */
@@ -383,6 +384,10 @@ void uvzk__native_connection_pump(struct uvzk__native_session *session, bool wai
         uvzk__stream_waiting(session->stream) > 0) {
         uvzk__stream_flush(session->stream);
         session->sent_at = uvzk_now();
+        if (session->carries_touch) {
+            session->touched_at = session->sent_at;
+            session->carries_touch = false;
+        }
     }
     if (session->state == UVZK__NATIVE_CONNECTED) {
         uvzk__conduct_owes(&session->conduct, waits || session->unanswered_rearms > 0,

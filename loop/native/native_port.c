@@ -78,6 +78,14 @@ static void watch_removal_add(struct uvzk__native_port *port,
     }
 }
 
+/* A follower answers the others alone. */
+static bool is_for_the_leader(const struct uvzk__rpc *rpc)
+{
+    return rpc->kind == UVZK__RPC_CREATE || rpc->kind == UVZK__RPC_DELETE ||
+           rpc->kind == UVZK__RPC_SET || rpc->kind == UVZK__RPC_MULTI ||
+           rpc->kind == UVZK__RPC_SYNC;
+}
+
 /* Writes the first waiting rpc into the stream. */
 static void write_request(struct uvzk__native_port *port, struct uvzk__rpc *rpc)
 {
@@ -92,6 +100,7 @@ static void write_request(struct uvzk__native_port *port, struct uvzk__rpc *rpc)
     }
     if (status == 0) {
         uvzk__request_queue_sent(&port->queue, uvzk__stream_end(stream), opcode);
+        port->session.carries_touch |= is_for_the_leader(rpc);
     } else {
         watch_removal_add(port, uvzk__watch_table_answered(&port->watches, rpc, status));
         settle_later(port, rpc, status);

@@ -107,12 +107,16 @@ struct uvzk__native_session {
     int64_t last_zxid;             /* of a reply: a later change may have been missed */
     uint32_t timeout_ms;           /* granted last; while there is none: asked for */
     uint64_t sent_at, received_at; /* by uvzk_now() */
-    uint64_t received;             /* bytes of the stream at received_at */
-    uint64_t deadline;             /* of CONNECTING, ESTABLISHING and ASKING */
-    uint64_t alarm_at;             /* when the sockets' alarm comes at the latest */
-    struct uvzk__conduct conduct;  /* the server's, while CONNECTED */
-    unsigned unanswered_rearms;    /* requests that re-arm watches */
-    unsigned failed_rearms;        /* connections in turn that ended at them */
+    /* When a ping, or a request for the leader, was sent last: every server counts these as a
+     * sign of life. A follower of ClickHouse Keeper does not count what it answers alone. */
+    uint64_t touched_at;
+    bool carries_touch;           /* the stream, since touched_at */
+    uint64_t received;            /* bytes of the stream at received_at */
+    uint64_t deadline;            /* of CONNECTING, ESTABLISHING and ASKING */
+    uint64_t alarm_at;            /* when the sockets' alarm comes at the latest */
+    struct uvzk__conduct conduct; /* the server's, while CONNECTED */
+    unsigned unanswered_rearms;   /* requests that re-arm watches */
+    unsigned failed_rearms;       /* connections in turn that ended at them */
 };
 
 /* In memory of zeros. The pointers are borrowed; tls is shared. */

@@ -348,6 +348,8 @@ static const char *dialect(struct command *command)
     for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
         if (strcmp(dialects[i].name, command->words[0]) == 0) {
             command->server->settings.dialect = dialects[i].dialect;
+            command->server->sim->options.reads_keep_no_session =
+                dialects[i].dialect.forgets_sessions;
             return NULL;
         }
     }

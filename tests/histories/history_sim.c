@@ -100,6 +100,15 @@ uint32_t history_sim_tick(uint64_t seed)
                                               : usual.tick_ms;
 }
 
+/* With UVZK_DIALECT=keeper every server is as ClickHouse Keeper's, and otherwise some are. */
+static bool is_keeper(uint64_t seed)
+{
+    const char *dialect = getenv("UVZK_DIALECT");
+
+    return (dialect != NULL && strcmp(dialect, "keeper") == 0) ||
+           (seed % 16 == 5 && scattered(seed) / 64 % 4 == 0);
+}
+
 void history_sim_options(struct sim_options *options, uint64_t seed, bool verbose)
 {
     unsigned kinds = history_sim_kinds(seed);
@@ -135,11 +144,11 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     } else if (history_sim_has_slow_links(seed)) {
         options->tick_ms = FAR_TICK_MS;
     }
-    options->no_containers = seed % 16 == 5;
+    options->forgets_sessions = options->reads_keep_no_session = is_keeper(seed);
+    options->no_containers = options->forgets_sessions || seed % 16 == 5;
     options->no_create2 = options->no_containers && scattered(seed) / 4 % 3 != 0;
     options->no_removal = options->no_containers && scattered(seed) / 16 % 3 != 0;
     options->no_persistent_watches = scattered(seed) / 64 % 4 == 0;
-    options->forgets_sessions = options->no_containers && scattered(seed) / 64 % 4 == 0;
     if ((kinds & HISTORY_SMALL_BUFFER) != 0) {
         options->jute_maxbuffer = SMALL_BUFFER;
     }

@@ -167,6 +167,20 @@ static void a_session_at_rest_stays_connected(void **state)
     native_end(test);
 }
 
+/* A follower of ClickHouse Keeper does not count what is read as a sign of life. */
+static void a_session_that_reads_all_the_time_pings(void **state)
+{
+    (void)state;
+    native_test_settings.session_timeout_ms = 500;
+    struct native_test *test = native_begin_connected();
+    uint64_t end = uvzk_now() + PATIENCE_MS;
+    while (test->server.pings < 3 && uvzk_now() < end) {
+        assert_int_equal(read_once(test->probe, UVZK__RPC_EXISTS, "/a"), 0);
+    }
+    assert_true(test->server.pings >= 3);
+    native_end(test);
+}
+
 /* Several times: one of two would also be met by chance. */
 static void leaves_for_the_other_server(void **state)
 {
@@ -311,6 +325,7 @@ int main(void)
         CASE(a_server_that_grants_no_session_is_not_used),
         CASE(another_server_is_used_then),
         CASE(a_session_at_rest_stays_connected),
+        CASE(a_session_that_reads_all_the_time_pings),
         CASE(leaves_for_the_other_server),
         CASE(credentials_come_first),
         CASE(refused_credentials_end_the_session),

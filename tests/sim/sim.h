@@ -68,6 +68,9 @@ struct sim_options {
     /* As other programs that speak the protocol: no session is resumed. Each reconnect
      * ends the client's session, which lives on at the server until its timeout. */
     bool forgets_sessions;
+    /* As a follower of ClickHouse Keeper: what it answers without the leader does not keep a
+     * session alive. A ping, a write and a sync do, and the leader hears of them at once. */
+    bool reads_keep_no_session;
     /* As ZooKeeper from 3.9 on: a watch event has the zxid of its transaction. */
     bool event_zxids;
     /* As ZooKeeper from 3.9.0 on: a persistent watch and another one of the session on

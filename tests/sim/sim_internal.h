@@ -588,7 +588,8 @@ void sim__session_delayed(struct sim *sim, struct sim__session *session, uint64_
 /* Ends the session and deletes its ephemerals, in one transaction. Frees it. */
 void sim__session_end(struct sim *sim, struct sim__session *session);
 /* A server has received something from the session. */
-void sim__session_heard(struct sim *sim, struct sim__session *session);
+void sim__session_heard(struct sim *sim, struct sim__session *session,
+                        const struct sim__request *request);
 /* The session's follower has died or was cut off: what it has not reported is lost. */
 void sim__session_unreported(struct sim *sim, struct sim__session *session);
 /* Returns NULL if no session has this id. */

@@ -94,7 +94,7 @@ bool sim__member_holds(struct sim *sim, struct sim__link *link,
     /* The session counts as heard of when the request arrives, not when it is
      * performed. */
     if (link->session != NULL && link->follower == NULL) {
-        sim__session_heard(sim, link->session);
+        sim__session_heard(sim, link->session, request);
     }
     held->request = request;
     uvzk__list_append(&link->held, &held->link);

@@ -591,7 +591,7 @@ static void heard(struct sim *sim, struct sim__link *link,
                   const struct sim__request *request)
 {
     if (link->session != NULL && link->follower == NULL && !request->held) {
-        sim__session_heard(sim, link->session);
+        sim__session_heard(sim, link->session, request);
     }
 }
 

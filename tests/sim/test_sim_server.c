@@ -651,6 +651,38 @@ static void a_follower_takes_its_last_report_with_it(void **state)
     assert_in_range(sooner, 3, 57);
 }
 
+/* For three session timeouts, by a request each second: the C client does not ping then. */
+static bool lives_by(enum uvzk__rpc_kind kind)
+{
+    struct sim_options options;
+
+    sim_options_init(&options);
+    options.reads_keep_no_session = true;
+    struct sim *sim = sim_new(1, &options);
+    struct probe *a = probe_connected(sim, "a");
+    int64_t session = a->session_id;
+    for (int i = 0; i < 30 && sim_session_alive(sim, session); i++) {
+        if (kind == UVZK__RPC_SET) {
+            assert_int_equal(ask_wait(ask_set(a, "/", "", -1)), 0);
+        } else {
+            (void)read_once(a, kind, "/");
+        }
+        sim_run_for(sim, 1000);
+    }
+    bool lives = sim_session_alive(sim, session);
+    probe_end(a);
+    sim_free(sim);
+    return lives;
+}
+
+static void a_follower_may_not_tell_of_what_it_answers_alone(void **state)
+{
+    (void)state;
+    assert_true(lives_by(UVZK__RPC_SET));
+    assert_true(lives_by(UVZK__RPC_SYNC));
+    assert_false(lives_by(UVZK__RPC_GET));
+}
+
 static void an_expired_client_may_open_from_inside_the_event(void **state)
 {
     struct probe *a = *state;
@@ -789,6 +821,7 @@ int main(void)
         PROBE_CASE(a_sequence_sticks_at_its_end, one_plain),
         cmocka_unit_test(an_empty_container_goes_once_it_was_used),
         cmocka_unit_test(an_old_server_has_no_containers),
+        cmocka_unit_test(a_follower_may_not_tell_of_what_it_answers_alone),
         PROBE_CASE(a_multi_is_all_or_nothing, one_plain),
         PROBE_CASE(a_multi_that_is_too_long_costs_the_connection, one_plain),
         PROBE_CASE(a_multi_numbers_what_it_creates, one_plain),
