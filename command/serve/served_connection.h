@@ -32,7 +32,11 @@ struct served_connection {
     uv_stream_t *output; /* to which lines go: the pipe, or the daemon's `output` */
     struct daemon *daemon;
     struct line_buffer lines;
-    struct served_hold *holds;       /* by number: pending acquires and holds */
+    struct served_hold *holds; /* by number: pending acquires and holds */
+    /* Pending acquires by the id of their request. One whose id another one has, and those that
+     * come as long as there is such a one, are only counted. */
+    struct served_hold *waiting;
+    size_t waiting_besides;
     struct served_listing *listings; /* under way */
     struct served_watch *watches;    /* by number */
     struct served_wait *waits;       /* for the servers */

@@ -48,10 +48,60 @@ static void leave_slot(struct served_hold *hold)
     hold->slot = SERVED_NO_SLOT;
 }
 
+/* Of several with one id, the earliest is found. */
+static void begin_to_wait(struct served_hold *hold)
+{
+    struct served_connection *connection = hold->connection;
+    struct served_hold *other = NULL;
+
+    if (connection->waiting_besides == 0) {
+        HASH_FIND(waiting, connection->waiting, &hold->request_id,
+                  sizeof(hold->request_id), other);
+        if (other == NULL) {
+            HASH_ADD(waiting, connection->waiting, request_id, sizeof(hold->request_id),
+                     hold);
+        }
+    }
+    /* Or there is no memory for the table. */
+    if (hold->waiting.tbl == NULL) {
+        connection->waiting_besides++;
+    }
+}
+
+static void wait_no_more(struct served_hold *hold)
+{
+    if (hold->waiting.tbl != NULL) {
+        HASH_DELETE(waiting, hold->connection->waiting, hold);
+    } else {
+        hold->connection->waiting_besides--;
+    }
+}
+
+static struct served_hold *find_waiting(const struct served_connection *connection,
+                                        int64_t request_id)
+{
+    struct served_hold *hold, *next;
+
+    HASH_FIND(waiting, connection->waiting, &request_id, sizeof(request_id), hold);
+    if (hold != NULL || connection->waiting_besides == 0) {
+        return hold;
+    }
+    HASH_ITER(hh, connection->holds, hold, next)
+    {
+        if (hold->state == SERVED_HOLD_WAITING && hold->request_id == request_id) {
+            return hold;
+        }
+    }
+    return NULL;
+}
+
 static void move_and_count(struct served_hold *hold, enum served_hold_state state)
 {
     if (state >= SERVED_HOLD_RELEASING && hold->state < SERVED_HOLD_RELEASING) {
         hold->connection->daemon->hold_count--;
+    }
+    if (hold->state == SERVED_HOLD_WAITING) {
+        wait_no_more(hold);
     }
     leave_slot(hold);
     uvzk__machine_move(&served_hold_machine, hold, state);
@@ -428,6 +478,7 @@ static struct served_hold *hold_new(struct served_connection *connection,
         free(hold);
         return NULL;
     }
+    begin_to_wait(hold);
     connection->daemon->hold_count++;
     return hold;
 }
@@ -485,16 +536,12 @@ void served_hold_acquire(struct served_connection *connection,
 void served_hold_cancel(struct served_connection *connection,
                         const struct served_request *request)
 {
-    struct served_hold *hold, *next;
+    struct served_hold *hold = find_waiting(connection, request->number);
     int status = UVZK_ESTATE;
 
-    HASH_ITER(hh, connection->holds, hold, next)
-    {
-        if (hold->state == SERVED_HOLD_WAITING && hold->request_id == request->number) {
-            status = uvzk_hold_cancel(&hold->hold);
-            hold->cancelled = status == 0;
-            break;
-        }
+    if (hold != NULL) {
+        status = uvzk_hold_cancel(&hold->hold);
+        hold->cancelled = status == 0;
     }
     if (status < 0) {
         send_status(connection, request->id, status, false);

@@ -39,6 +39,7 @@ struct served_connection;
 
 struct served_hold {
     UT_hash_handle hh;
+    UT_hash_handle waiting; /* WAITING: of the connection's table, if it is there */
     uvzk_hold_t hold;
     uint8_t state; /* enum served_hold_state */
     struct served_connection *connection;
