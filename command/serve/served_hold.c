@@ -22,6 +22,8 @@
 
 /* "members`, number 100, `path" fits. */
 #define FIELD_SIZE 64
+/* The end of a validity without limit, in lines. */
+#define UNLIMITED ((uint64_t)SERVED_NUMBER_MAX)
 
 static const struct uvzk__state table[] = {
     UVZK__STATE(SERVED_HOLD_, WAITING, HELD, OVER),
@@ -188,7 +190,8 @@ void served_holds_tell(struct served_connection *connection)
 /* The answer to a request that was read at `received`. */
 static json_t *answer(struct served_hold *hold, int64_t id, uint64_t received)
 {
-    uint64_t until = tell_validity(hold);
+    uint64_t told = tell_validity(hold);
+    uint64_t until = told < UNLIMITED ? told : UNLIMITED;
     struct served_now now = served_validity_now();
     json_t *object = served_answer_ok(id);
 
