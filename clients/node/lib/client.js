@@ -11,8 +11,6 @@ const { AllOf, Lock, ReadWrite } = require('./locks.js')
 const { GroupMember, PersistentNode, Shared } = require('./objects.js')
 const { checkOptions, wholeMs } = require('./options.js')
 
-const PATIENCE_MS = 5000
-
 class Client extends EventEmitter {
   constructor(where = {}) {
     super()
@@ -27,7 +25,7 @@ class Client extends EventEmitter {
   }
 
   /* Releases everything, and waits so long at most until that is done. */
-  async close({ patienceMs = PATIENCE_MS } = {}) {
+  async close({ patienceMs } = {}) {
     const first = !this._closed
     this._closed = true
     if (this._opening) {

@@ -1,6 +1,7 @@
 /* One connection to a daemon: requests, answers and events, each a line of JSON. */
 'use strict'
 
+const { isMainThread } = require('node:worker_threads')
 const { commandError, longestLine, openLink } = require('./daemon.js')
 const { UvzkConnectionError, UvzkError, copyOf, errorOf } = require('./errors.js')
 const { parseLine, writeLine } = require('./lines.js')
@@ -13,6 +14,8 @@ const CHANGES = new Set(['write', 'set', 'revoke', 'barrier_set', 'barrier_remov
   'atomic_compare_and_set', 'atomic_set', 'atomic_force_set', 'atomic_create'])
 // What a daemon that has just begun gets to find the servers, before it is asked what needs them at once.
 const FIRST_CONTACT_MS = 10000
+// What the daemon gets to release everything.
+const PATIENCE_MS = 5000
 
 function ignore() {
   // an answer that changes nothing
@@ -171,7 +174,7 @@ class Connection {
   }
 
   /* Resolves when the daemon has released everything and, as a child, has ended; at the latest after this time. */
-  async close(patienceMs) {
+  async close(patienceMs = PATIENCE_MS) {
     if (!this.end && !this._closing) {
       this._flush()
       this._closing = true
@@ -220,10 +223,23 @@ class Connection {
   }
 }
 
+const connections = new Set() // of this thread
+
+/* A worker thread's children are not waited for any more when it has ended, so each would be a zombie. */
+if (!isMainThread) {
+  process.on('beforeExit', () => {
+    for (const connection of connections) {
+      connection.close()
+    }
+  })
+}
+
 /* Starts the daemon, or connects to it, and asks what it speaks. */
 async function openConnection(where) {
   const link = await openLink(where)
   const connection = new Connection(link, longestLine(where))
+  connections.add(connection)
+  connection.ended.then(() => connections.delete(connection))
   let hello = {} // of a daemon that is older than this request
   try {
     hello = await connection.ask('hello', { version: 1 })
