@@ -1,5 +1,6 @@
 // Uses all of the package. It is never run.
 import * as uvzk from 'uvzk'
+import { startSimulatedServer } from 'uvzk/testing'
 
 export async function locks(signal: AbortSignal): Promise<void> {
   const client: uvzk.Client = await uvzk.connect({ hosts: '10.0.0.1:2181', options: ['--session-timeout', '10'] })
@@ -55,6 +56,13 @@ export async function others(client: uvzk.Client, signal: AbortSignal): Promise<
       console_of([why.code, why.retriable, why.outcomeUnknown, id, names, number])
     }
   }
+}
+
+export async function tests(): Promise<string[]> {
+  const server = await startSimulatedServer({ options: ['--tick', '100'] })
+  const client = await uvzk.connect({ hosts: server.hosts })
+  await client.close()
+  return server.command('znodes')
 }
 
 function console_of(values: unknown[]): number {
