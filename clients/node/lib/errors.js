@@ -19,10 +19,6 @@ class UvzkError extends Error {
     this.retriable = retriable
     this.outcomeUnknown = outcomeUnknown
   }
-
-  get name() {
-    return this.constructor.name
-  }
 }
 
 class UvzkTimeout extends UvzkError {}
@@ -30,6 +26,10 @@ class UvzkTimeout extends UvzkError {}
 class UvzkLost extends UvzkError {}
 
 class UvzkConnectionError extends UvzkError {}
+
+for (const Kind of [UvzkError, UvzkTimeout, UvzkLost, UvzkConnectionError]) {
+  Object.defineProperty(Kind.prototype, 'name', { value: Kind.name, writable: true, configurable: true })
+}
 
 /* The error of an answer that is not ok. */
 function errorOf({ error, message, retriable, unknown }) {

@@ -12,8 +12,7 @@ const SOONEST_MS = 100
 // was stopped.
 const LATE_ANSWER_MS = 1000
 const LONGEST_MS = 86400000 // of a timer
-// The daemon's clock of this process, until it is over: its end on both clocks.
-const NEVER_MS = Number.MAX_SAFE_INTEGER
+const NEVER_MS = Number.MAX_SAFE_INTEGER // the end of a hold without a limit
 
 function untilOf(answer) {
   return { bootMs: Number(answer.valid_until_ms), monotonicMs: answer.sentMs + Number(answer.valid_for_ms) }
@@ -64,10 +63,6 @@ class Hold {
       }
     }
     return this._aborts.signal
-  }
-
-  get reason() {
-    return this._reason
   }
 
   validForMs() {

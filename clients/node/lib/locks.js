@@ -65,12 +65,12 @@ async function runUnder(hold, body) {
   try {
     result = await body(hold)
   } catch (error) {
-    throw hold.reason && error && error.name === 'AbortError' ? hold.reason : error
+    throw hold._reason && error && error.name === 'AbortError' ? hold._reason : error
   } finally {
     await hold.release()
   }
-  if (hold.reason) {
-    throw hold.reason
+  if (hold._reason) {
+    throw hold._reason
   }
   return result
 }

@@ -16,12 +16,23 @@ class Opened {
     this._reason = undefined // of its loss
     this._news = undefined // the latest event that was not returned yet
     this._waits = new Set() // of changed()
+    this._opening = false
   }
 
   async open({ signal } = {}) {
-    if (this._connection) {
+    if (this._connection || this._opening) {
       throw new UvzkError('UVZK_ESTATE', 'it is open already')
     }
+    this._opening = true
+    try {
+      await this._open(signal)
+    } finally {
+      this._opening = false
+    }
+    return this
+  }
+
+  async _open(signal) {
     throwIfAborted(signal)
     const connection = await orAborted(this._client._connection(), signal)
     throwIfAborted(signal)
@@ -44,7 +55,6 @@ class Opened {
     if (!answer.ok) {
       throw errorOf(answer)
     }
-    return this
   }
 
   _opens(connection, number) {

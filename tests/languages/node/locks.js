@@ -183,6 +183,24 @@ cases['blocked loop'] = async (path) => {
   await Promise.all([hold.release(), otherHold.release()])
 }
 
+/* Neither more than the daemon knows, nor much less: both clocks are rounded. */
+cases['validity of the file'] = async (path) => {
+  const client = await withChild()
+  const connection = await client._connection()
+  const hold = await client.mutex(path).acquire()
+  const told = async () => {
+    const { sentMs, valid_for_ms: left } = await connection.ask('valid', { hold: hold._number })
+    return sentMs + left
+  }
+  await until(async () => {
+    const earlier = await told()
+    const end = nowMs() + hold.validForMs()
+    assert.ok(end <= await told() + 1, 'not more than the daemon knows')
+    return end >= earlier - 15
+  }, 'what the daemon knows')
+  await hold.release()
+}
+
 cases['renewed by itself'] = async (path) => {
   const client = await withSocket(await Daemon.serving())
   const hold = await client.mutex(path).acquire()

@@ -100,6 +100,7 @@ cases['watch'] = ofTwo(async (path, one, other) => {
 
 cases['shared value'] = ofTwo(async (path, one, other) => {
   const value = await one.sharedValue(path, { seed: 'red' }).open()
+  await refused(value.open(), 'UVZK_ESTATE')
   const red = await value.changed()
   const same = await other.sharedValue(path, { seed: 'blue' }).open()
   assert.deepEqual([String(red.value), await same.changed()], ['red', red], 'of the first one')
