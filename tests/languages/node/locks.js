@@ -6,6 +6,7 @@ const {
   CHILD, Daemon, HOSTS, Lines, OPTIONS, UVZK, ask, assert, both, children, lost, main, nothingIsLeft, nowMs, opened,
   refused, start, stateOf, until, untilBlocking, uvzk, waiting, withChild, withSocket,
 } = require('./client_kit.js')
+const { parseLine, writeLine } = require('../../../clients/node/lib/lines.js')
 
 const CANCELLED = Number(process.env.UVZK_CANCELLED || 3000)
 const MOMENT_MS = 50
@@ -127,6 +128,15 @@ cases['kazoo with names of Curator'] = async (path) => {
   await refused(client.mutex(path).acquire({ timeoutMs: 0 }), 'UV_ETIMEDOUT')
   await ask('release', path)
   await (await client.mutex(path).acquire({ timeoutMs: 10000 })).release()
+}
+
+/* JSON.parse() would round them; in a text they are no numbers. */
+cases['numbers of 64 bits'] = async () => {
+  const line = '{"token":9223372036854775807,"all":[-9007199254740993],"data":"\\",:12345678901234567 ","id":1}'
+  const { token, all, data, id } = parseLine(line)
+  assert.deepEqual([BigInt(token), BigInt(all[0]), data, id],
+    [2n ** 63n - 1n, -(2n ** 53n) - 1n, '",:12345678901234567 ', 1])
+  assert.equal(writeLine({ value: -(2n ** 63n), data: 'x', not: undefined }), '{"value":-9223372036854775808,"data":"x"}\n')
 }
 
 // ----------------------------------------------------------------------- losses
