@@ -343,10 +343,29 @@ static void add_tls(char *text, size_t size, const char *key, const char *value)
     }
 }
 
-/* "KEY=VALUE,KEY=VALUE" */
-static bool has_tls_name(const char *tls)
+#define TLS_NAME "name="
+
+/* Returns the name in "KEY=VALUE,KEY=VALUE", and what is behind it; NULL: there is none. */
+static const char *tls_name_in(const char *tls)
 {
-    return strncmp(tls, "name=", strlen("name=")) == 0 || strstr(tls, ",name=") != NULL;
+    while (tls != NULL && strncmp(tls, TLS_NAME, strlen(TLS_NAME)) != 0) {
+        tls = strchr(tls, ',');
+        tls = tls == NULL ? NULL : tls + 1;
+    }
+    return tls == NULL ? NULL : tls + strlen(TLS_NAME);
+}
+
+const char *connection_tls_name(const struct connection_options *options,
+                                const char *host)
+{
+    static char name[TLS_BYTES];
+    const char *given = options->tls ? options->tls_name : tls_name_in(configured.tls);
+
+    if (given == NULL) {
+        return host;
+    }
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(given, ","), given);
+    return name;
 }
 
 /* Where hosts has the address of a server whose name the user has given. */
@@ -354,7 +373,7 @@ static void add_tls_host(struct connection *connection)
 {
     const char *host = connection->options->tls_host;
 
-    if (host != NULL && !has_tls_name(connection->tls) &&
+    if (host != NULL && tls_name_in(connection->tls) == NULL &&
         strlen(connection->tls) + tls_length("name", host) < sizeof(connection->tls)) {
         add_tls(connection->tls, sizeof(connection->tls), "name", host);
     }

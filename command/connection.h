@@ -94,6 +94,10 @@ int connection_options_complete(struct connection_options *);
  * caller frees it. NULL: no memory. */
 char *connection_node_of(const struct connection_options *, const char *path);
 
+/* Returns the name that the certificate of this host's server must have. It is valid until
+ * the next call. */
+const char *connection_tls_name(const struct connection_options *, const char *host);
+
 struct connection;
 /* Called at most once. status 0: the first connection exists. Else the reason has been
  * printed. UVZK_ENOTSENT: there was no connection within connect_timeout_ms; UV_EMFILE

@@ -1,5 +1,5 @@
 /* Asks the servers in four rounds, each of all servers at the same time: with four-letter
- * words; by a session; by two sessions that ask for extreme timeouts; with "srvr" again if the
+ * words, or for their certificates; by a session; by two sessions that ask for extreme timeouts; with "srvr" again if the
  * servers' zxids differ (server_check.h). A round is over when all connections are closed:
  * then uv_run returns. What was learned is graded at the end of the last round. */
 #include "doctor/server_check.h"
@@ -16,6 +16,7 @@
 #define SHORTEST_SESSION_MS 500
 #define LONGEST_SESSION_MS 86400000
 #define LATENCY_READS 10
+#define CERTIFICATE_DAYS 30
 #define LAG_PAUSE_MS 1000 /* for a server that only lags */
 #define BEHIND_MOST 1000  /* transactions behind, after that pause */
 #define EPOCH_BITS 32     /* of a zxid: the lower ones count transactions */
@@ -63,19 +64,49 @@ static void give_up_words(struct server_check *server)
     server_words_give_up(&server->conf);
 }
 
-/* The words are in plain text. Over TLS it is only found out whether somebody listens. */
 static void ask_words(struct server_checks *checks)
 {
-    bool plain = !checks->options->has_tls;
-
     for (size_t i = 0; i < checks->count; i++) {
         struct server_check *server = &checks->servers[i];
-        server_words_ask(&server->srvr, checks->loop, server->address,
-                         plain ? "srvr" : "");
-        server_words_ask(&server->conf, checks->loop, server->address,
-                         plain ? "conf" : "");
+        server_words_ask(&server->srvr, checks->loop, server->address, "srvr");
+        server_words_ask(&server->conf, checks->loop, server->address, "conf");
     }
     await_answers(checks, give_up_words);
+}
+
+static void give_up_connect(struct server_check *server)
+{
+    server_words_give_up(&server->srvr);
+}
+
+static void give_up_certificate(struct server_check *server)
+{
+    if (server->srvr.connected) {
+        certificate_give_up(&server->certificate);
+    }
+}
+
+/* The words are in plain text. Over TLS it is only found out whether somebody listens, and
+ * with which certificate. */
+static void look_at_certificates(struct server_checks *checks)
+{
+    for (size_t i = 0; i < checks->count; i++) {
+        struct server_check *server = &checks->servers[i];
+        server_words_ask(&server->srvr, checks->loop, server->address, "");
+    }
+    await_answers(checks, give_up_connect);
+    for (size_t i = 0; i < checks->count; i++) {
+        struct server_check *server = &checks->servers[i];
+        struct sockaddr_storage address;
+        if (server->srvr.connected &&
+            server_words_address(server->address, &address) == 0) {
+            snprintf(server->tls_name, sizeof(server->tls_name), "%s",
+                     connection_tls_name(checks->options, server->name));
+            certificate_look(&server->certificate, checks->loop,
+                             (struct sockaddr *)&address, server->tls_name);
+        }
+    }
+    await_answers(checks, give_up_certificate);
 }
 
 static void give_up_session(struct server_check *server)
@@ -246,6 +277,32 @@ static void find_connection(struct server_checks *checks,
     }
 }
 
+static void find_certificate(struct server_checks *checks,
+                             const struct server_check *server)
+{
+    const struct certificate *certificate = &server->certificate;
+    int days = certificate->days_left;
+
+    if (!certificate->seen) {
+        findings_add(checks->findings, GRADE_WRONG, "tls", server->address, NO_FIGURES,
+                     "no certificate is seen: %s", certificate->reason);
+        return;
+    }
+    bool wrong =
+        certificate->has_expired || certificate->is_early || !certificate->has_name;
+    findings_add(checks->findings,
+                 wrong                     ? GRADE_WRONG
+                 : days < CERTIFICATE_DAYS ? GRADE_WARNING
+                                           : GRADE_OK,
+                 "tls", server->address, FIGURES({"days", days}),
+                 "the certificate is for %s%s%s%s, and %s %s (%d days)",
+                 certificate->names, certificate->has_name ? "" : ", not for ",
+                 certificate->has_name ? "" : server->tls_name,
+                 certificate->is_early ? ", is not valid yet" : "",
+                 certificate->has_expired ? "has expired on" : "expires on",
+                 certificate->expires, days);
+}
+
 /* Returns what docs/operations.md has against this version; NULL: nothing. */
 static const char *known_fault(const int version[3])
 {
@@ -347,13 +404,14 @@ static void find_tick(struct server_checks *checks, const struct server_check *s
             "tickTime is %" PRId64 " ms, %s %" PRIu64 " ms that --tick allows", told,
             wrong ? "more than the" : "within the", expected);
     } else if (least > 0) {
-        bool more = least / 2 > expected;
-        findings_add(checks->findings, more ? GRADE_WARNING : GRADE_OK, "tick",
-                     server->address, FIGURES({"expected_ms", (double)expected}),
-                     "not told (conf is not in its 4lw.commands.whitelist); if "
-                     "minSessionTimeout is its default, tickTime is %" PRIu64
-                     " ms, and --tick allows %" PRIu64,
-                     least / 2, expected);
+        bool is_limit = least > SHORTEST_SESSION_MS;
+        bool more = is_limit && least / 2 > expected;
+        findings_add(
+            checks->findings, more ? GRADE_WARNING : GRADE_OK, "tick", server->address,
+            FIGURES({"expected_ms", (double)expected}),
+            "the server does not tell its tickTime; it is %" PRIu64
+            " ms%s if minSessionTimeout is its default, and --tick allows %" PRIu64,
+            least / 2, is_limit ? "" : " or less", expected);
     }
 }
 
@@ -375,6 +433,9 @@ static void find_latency(struct server_checks *checks, const struct server_check
 static void find_of_one(struct server_checks *checks, const struct server_check *server)
 {
     find_connection(checks, server);
+    if (checks->options->has_tls && server->srvr.connected) {
+        find_certificate(checks, server);
+    }
     find_version(checks, server);
     if (has_session(server)) {
         find_session(checks, server);
@@ -496,7 +557,11 @@ bool server_checks_run(struct server_checks *checks, const struct server_list *l
         checks->servers[i].address = list->addresses[i];
         checks->servers[i].name = list->names[i];
     }
-    ask_words(checks);
+    if (checks->options->has_tls) {
+        look_at_certificates(checks);
+    } else {
+        ask_words(checks);
+    }
     open_sessions(checks);
     learn_limits(checks);
     if (zxids_differ(checks)) {
@@ -507,5 +572,8 @@ bool server_checks_run(struct server_checks *checks, const struct server_list *l
         reached = reached || has_session(&checks->servers[i]);
     }
     find_of_all(checks);
+    for (size_t i = 0; i < checks->count; i++) {
+        certificate_free(&checks->servers[i].certificate);
+    }
     return find_chroot(checks) && reached;
 }

@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "connection.h"
+#include "doctor/certificate.h"
 #include "doctor/findings.h"
 #include "doctor/server_words.h"
 #include "doctor/session_check.h"
@@ -19,6 +20,8 @@ struct server_check {
     const char *address;
     const char *name; /* the host that this address is of */
     struct server_words srvr, conf;
+    struct certificate certificate;         /* with TLS */
+    char tls_name[256];                     /* that it must have */
     struct server_words srvr_again;         /* later, if the servers' zxids differ */
     struct session_check session;           /* with the session timeout of the options */
     struct session_check shortest, longest; /* to learn the server's limits */

@@ -69,7 +69,7 @@ static void on_connected(uv_connect_t *connect, int status)
     }
 }
 
-static int parse(const char *address, struct sockaddr_storage *parsed)
+int server_words_address(const char *address, struct sockaddr_storage *parsed)
 {
     char host[128];
     const char *colon = strrchr(address, ':');
@@ -86,7 +86,7 @@ void server_words_ask(struct server_words *words, uv_loop_t *loop, const char *a
                       const char *word)
 {
     struct sockaddr_storage parsed;
-    int status = parse(address, &parsed);
+    int status = server_words_address(address, &parsed);
 
     words->word = word;
     words->begun = uv_hrtime();

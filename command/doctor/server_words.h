@@ -27,6 +27,10 @@ struct server_words {
     uv_write_t write;
 };
 
+/* Takes an address of a server list apart, "10.0.0.1:2181" or "[fd00::1]:2181". Returns 0
+ * or an error code of libuv. */
+int server_words_address(const char *address, struct sockaddr_storage *parsed);
+
 /* Connects to "10.0.0.1:2181" or "[fd00::1]:2181" and asks; word "": it only connects. The
  * question is over when the loop has closed the socket. The struct must be zeroed. */
 void server_words_ask(struct server_words *, uv_loop_t *, const char *address,

@@ -3,6 +3,7 @@ sys.dont_write_bytecode set."""
 
 import contextlib
 import ctypes
+import os
 import pathlib
 import random
 import re
@@ -95,3 +96,56 @@ def run(uvzk, verb, hosts, *arguments):
     return subprocess.run([uvzk, verb, "--hosts", hosts, "--tick", "0.2", *arguments],
                           text=True, capture_output=True, timeout=PATIENCE_S,
                           check=False)  # fmt: skip
+
+
+def openssl(directory, *words):
+    subprocess.run(["openssl", *map(str, words)], cwd=directory, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+
+
+def sign(directory, name, extension, begins="20200101000000Z", ends="20400101000000Z"):
+    """A certificate of the page's CA, in NAME.pem, with its key."""
+    database = directory / f"{name}.db"
+    database.mkdir()
+    (database / "index.txt").touch()
+    config = database / "ca.cnf"
+    config.write_text("[ca]\ndefault_ca = it\n[it]\nnew_certs_dir = .\ndatabase = index.txt\n"
+                      "default_md = sha256\npolicy = any\nrand_serial = yes\ncopy_extensions = copy\n"
+                      "[any]\ncommonName = supplied\n")  # fmt: skip
+    openssl(database, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc",
+            "-subj", f"/CN={name}", "-addext", f"subjectAltName={extension}",
+            "-keyout", "key", "-out", "csr")  # fmt: skip
+    openssl(database, "ca", "-batch", "-config", "ca.cnf", "-in", "csr", "-out", "crt", "-notext",
+            "-cert", "../ca.pem", "-keyfile", "../ca.key", "-startdate", begins, "-enddate", ends)
+    path = directory / f"{name}.pem"
+    path.write_text((database / "crt").read_text() + (database / "key").read_text())
+    return path
+
+
+def listens(port):
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", int(port))) == 0
+
+
+@contextlib.contextmanager
+def impostor(certificate, *more):
+    """openssl's own server, which is none of ZooKeeper."""
+    port = free_port()
+    with subprocess.Popen(["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert",
+                           str(certificate), "-key", str(certificate), "-quiet", *more],
+                          stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as process:  # fmt: skip
+        wait_until("openssl listens", lambda: listens(port))
+        yield f"127.0.0.1:{port}"
+        process.kill()
+
+
+@contextlib.contextmanager
+def leaks_of_look_ups():
+    """c-ares 1.18 loses a name of which /etc/hosts has several lines with one address."""
+    before = os.environ.get("ASAN_OPTIONS")
+    os.environ["ASAN_OPTIONS"] = f"{before or ''}:detect_leaks=0"
+    yield
+    del os.environ["ASAN_OPTIONS"]
+    if before is not None:
+        os.environ["ASAN_OPTIONS"] = before
