@@ -57,6 +57,12 @@ class DoubleBarrier:
         connection, self._connection = self._connection, None
         await cancellable(connection, "leave", {"object": self._number, **times(timeout)})
 
+    def give_back(self) -> None:
+        """Leaves, and does not wait for the others."""
+        connection, self._connection = self._connection, None
+        if connection is not None and connection.end is None:
+            connection.send("close", {"object": self._number}, ignore)
+
     async def __aenter__(self) -> DoubleBarrier:
         await self.enter()
         return self

@@ -13,14 +13,20 @@ import asyncio
 import concurrent.futures
 import contextlib
 import threading
-from typing import Any, Awaitable, Callable, Generic, List, Optional, Sequence, Type, TypeVar, Union
+from typing import (Any, AsyncGenerator, Awaitable, Callable, Dict, Generator, Generic, List, Optional, Sequence, Type,
+                    TypeVar, Union)  # fmt: skip
 
 from . import client as asynchronous
-from . import elections, forking, holds, locks
+from . import barriers, elections, forking, holds, locks, objects
 from .daemon import Where
-from .errors import UvzkConnectionError, UvzkLost
+from .errors import UvzkConnectionError, UvzkError, UvzkLost
 
 T = TypeVar("T")
+S = TypeVar("S")
+A = TypeVar("A", bound=objects.Opened)
+V = TypeVar("V", bytes, int)
+H = TypeVar("H", bound="Hold")
+O = TypeVar("O", bound="Opened[Any]")
 
 
 class Call(Generic[T]):
@@ -84,6 +90,8 @@ class Thread:
         self.client = asynchronous.Client(where)
         self._closed = False
         self._beginning = threading.Lock()
+        self._forked = False
+        self._at_fork = forking.on_fork(self._leave)
         runs = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(runs,), name="uvzk", daemon=True)
         self._thread.start()
@@ -94,7 +102,16 @@ class Thread:
         self.loop.run_forever()
         self.loop.close()
 
+    def _leave(self) -> None:
+        """In a forked process, where it does not run."""
+        self._forked = True
+
+    def runs_here(self) -> bool:
+        return threading.current_thread() is self._thread
+
     def begin(self, awaitable: Callable[[], Awaitable[T]], give_up: Callable[[T], None] = lambda _: None) -> Call[T]:
+        if self._forked:
+            raise UvzkConnectionError("CLIENT_EFORKED", "it is the parent process's", retriable=True)
         with self._beginning:
             if self._closed:
                 raise UvzkConnectionError("CLIENT_ECLOSED", "the client was closed")
@@ -109,8 +126,26 @@ class Thread:
             self._closed = True
             closing = Call(self.loop, self._close, lambda _: None)
         closing.result()
+        forking.forget(self._at_fork)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
+
+    def each(self, make: Callable[[], AsyncGenerator[T, None]], shown: Callable[[T], S]) -> Generator[S, None, None]:
+        """What the asynchronous generator yields. Its end waits for that of the other, but in the loop's thread,
+        where Python may collect it, too."""
+        inner = make()
+        try:
+            while True:
+                try:
+                    item = self.call(inner.__anext__)
+                except StopAsyncIteration:
+                    return
+                yield shown(item)
+        finally:
+            with contextlib.suppress(UvzkError):
+                ending = self.begin(inner.aclose)
+                if not self.runs_here():
+                    ending.result()
 
     async def _close(self) -> None:
         await self.client.close()
@@ -183,7 +218,7 @@ class Hold:
             with contextlib.suppress(UvzkConnectionError):  # closed, and so released
                 self._thread.call(self._hold.release)
 
-    def __enter__(self) -> Hold:
+    def __enter__(self: H) -> H:
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], _: Any) -> None:
@@ -191,6 +226,13 @@ class Hold:
         self.release()
         if lost and kind is None:
             raise lost
+
+
+class Term(Hold):
+    """As uvzk.Term, but no loss ends its block: ask `term.lost`. Its `with` ends without an error all the same."""
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], _: Any) -> None:
+        self.release()
 
 
 class AllOf:
@@ -221,6 +263,10 @@ class Lock(AllOf):
     def participants(self) -> locks.Participants:
         return self._client._call(lambda client: self._make(client).participants())
 
+    def watch(self) -> Generator[locks.Participants, None, None]:
+        """Yields the participants, and waits for each change."""
+        return self._client._each(lambda client: self._make(client).watch())
+
 
 class ReadWrite:
     def __init__(self, client: Client, path: str) -> None:
@@ -229,7 +275,7 @@ class ReadWrite:
 
 
 class Election:
-    """As uvzk.Election, without terms()."""
+    """As uvzk.Election."""
 
     def __init__(self, client: Client, path: str, id: str, kind: str) -> None:
         self._client = client
@@ -239,11 +285,20 @@ class Election:
         """Waits until this program leads."""
         return self._client._begin_acquire(lambda client: self._make(client).lead(timeout)).result()
 
+    def terms(self) -> Generator[Term, None, None]:
+        """Stands for election again and again, and yields each term. A term that is still held when the next
+        one is asked for, or when the generator is closed, is over."""
+        thread = self._client._running()
+        return thread.each(lambda: self._make(thread.client).terms(), lambda term: Term(thread, term))
+
     def leader(self) -> Optional[elections.Leader]:
         return self._client._call(lambda client: self._make(client).leader())
 
     def participants(self) -> locks.Participants:
         return self._client._call(lambda client: self._make(client).participants())
+
+    def watch(self) -> Generator[locks.Participants, None, None]:
+        return self._client._each(lambda client: self._make(client).watch())
 
 
 class AtomicLong:
@@ -286,6 +341,103 @@ class Barrier:
         self._client._call(lambda client: client.barrier(self._path).wait(timeout))
 
 
+class DoubleBarrier:
+    """As uvzk.barriers.DoubleBarrier. `with` enters and leaves."""
+
+    def __init__(self, client: Client, path: str, members: int) -> None:
+        self._client = client
+        self._make: "Callable[[asynchronous.Client], barriers.DoubleBarrier]" = (
+            lambda client: client.double_barrier(path, members))  # fmt: skip
+        self._entered: "Optional[tuple[Thread, barriers.DoubleBarrier]]" = None
+
+    def enter(self, timeout: Optional[float] = None) -> None:
+        if self._entered is not None:
+            raise UvzkError("UVZK_ESTATE", "it has entered already")
+        thread = self._client._running()
+        barrier = self._make(thread.client)
+        thread.begin(lambda: barrier.enter(timeout), give_up=lambda _: barrier.give_back()).result()
+        self._entered = thread, barrier
+
+    def leave(self, timeout: Optional[float] = None) -> None:
+        if self._entered is None:
+            raise UvzkError("UVZK_ESTATE", "it has not entered")
+        (thread, barrier), self._entered = self._entered, None
+        thread.call(lambda: barrier.leave(timeout))
+
+    def __enter__(self) -> DoubleBarrier:
+        self.enter()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.leave()
+
+
+class Opened(Generic[A]):
+    """Is opened by `with`, and is closed at its end."""
+
+    def __init__(self, client: Client, make: "Callable[[asynchronous.Client], A]") -> None:
+        self._client = client
+        self._make = make
+        self._open: "Optional[tuple[Thread, A]]" = None
+
+    def __enter__(self: O) -> O:
+        thread = self._client._running()
+        opened: objects.Opened = self._make(thread.client)
+        thread.begin(opened.__aenter__, give_up=lambda _: opened.give_back()).result()
+        self._open = thread, opened
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        assert self._open
+        (thread, opened), self._open = self._open, None
+        with contextlib.suppress(UvzkConnectionError):  # closed with its client, or the parent process's
+            thread.call(opened.__aexit__)
+
+    def _ask(self, asks: Callable[[A], Awaitable[T]]) -> T:
+        if self._open is None:
+            raise UvzkError("UVZK_ECLOSED", "it is not open: use `with`")
+        thread, opened = self._open
+        return thread.call(lambda: asks(opened))
+
+
+class Shared(Opened["objects.Shared[V]"], Generic[V]):
+    """As uvzk.objects.Shared."""
+
+    def get(self) -> "objects.Versioned[V]":
+        return self._ask(lambda value: value.get())
+
+    def set(self, value: V, if_unchanged: "Optional[objects.Versioned[V]]" = None) -> None:
+        self._ask(lambda shared: shared.set(value, if_unchanged))
+
+    def changed(self) -> "objects.Versioned[V]":
+        """Waits for the first value, and then for each change."""
+        return self._ask(lambda value: value.changed())
+
+
+class PersistentNode(Opened[objects.PersistentNode]):
+    """As uvzk.objects.PersistentNode."""
+
+    def there(self) -> None:
+        self._ask(lambda node: node.there())
+
+    def set(self, data: holds.Data) -> None:
+        self._ask(lambda node: node.set(data))
+
+
+class GroupMember(Opened[objects.GroupMember]):
+    """As uvzk.objects.GroupMember."""
+
+    def set(self, data: holds.Data) -> None:
+        self._ask(lambda member: member.set(data))
+
+    def members(self) -> Dict[str, bytes]:
+        return self._ask(lambda member: member.members())
+
+    def changed(self) -> Dict[str, bytes]:
+        """Waits for the next change."""
+        return self._ask(lambda member: member.changed())
+
+
 class Client:
     """The arguments are those of uvzk.connect()."""
 
@@ -317,6 +469,10 @@ class Client:
     def _call(self, asks: "Callable[[asynchronous.Client], Awaitable[T]]") -> T:
         thread = self._running()
         return thread.call(lambda: asks(thread.client))
+
+    def _each(self, make: "Callable[[asynchronous.Client], AsyncGenerator[T, None]]") -> Generator[T, None, None]:
+        thread = self._running()
+        return thread.each(lambda: make(thread.client), lambda item: item)
 
     def _begin_acquire(self, asks: "Callable[[asynchronous.Client], Awaitable[holds.Hold]]") -> Call[Hold]:
         thread = self._running()
@@ -359,6 +515,21 @@ class Client:
 
     def barrier(self, path: str) -> Barrier:
         return Barrier(self, path)
+
+    def double_barrier(self, path: str, members: int) -> DoubleBarrier:
+        return DoubleBarrier(self, path, members)
+
+    def shared_value(self, path: str, seed: holds.Data = "") -> Shared[bytes]:
+        return Shared(self, lambda client: client.shared_value(path, seed))
+
+    def shared_count(self, path: str, seed: int = 0) -> Shared[int]:
+        return Shared(self, lambda client: client.shared_count(path, seed))
+
+    def persistent_node(self, path: str, data: Optional[holds.Data] = None, persistent: bool = False) -> PersistentNode:
+        return PersistentNode(self, lambda client: client.persistent_node(path, data, persistent))
+
+    def group_member(self, path: str, member: str, data: Optional[holds.Data] = None) -> GroupMember:
+        return GroupMember(self, lambda client: client.group_member(path, member, data))
 
     def connected(self, timeout: float) -> None:
         self._call(lambda client: client.connected(timeout))

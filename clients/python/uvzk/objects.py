@@ -57,6 +57,10 @@ class Opened:
     async def __aexit__(self, *_: Any) -> None:
         await asyncio.shield(self._close())
 
+    def give_back(self) -> None:
+        """Begins to close it, and does not wait for that."""
+        self._close()
+
     def _close(self) -> "asyncio.Future[Line]":
         """Returns a future of the answer, whatever it is."""
         connection, self._connection = self._connection, None
