@@ -29,12 +29,12 @@ def with_socket(daemon):
     return uvzk.connect(socket=daemon.path)
 
 
-def run(task):
+def run(task, patience_s=PATIENCE_S):
     """Runs a case's task, which ends in time by itself."""
 
     async def in_time():
         running = asyncio.ensure_future(task)
-        await asyncio.wait([running], timeout=PATIENCE_S)
+        await asyncio.wait([running], timeout=patience_s)
         check(running.done(), "it does not end")
         await running
 
