@@ -2,10 +2,13 @@
 'use strict'
 
 const { iteration, onAbort, orAborted, throwIfAborted } = require('./cancellation.js')
-const { errorOf, lostBecauseOf } = require('./errors.js')
+const { UvzkTimeout, errorOf, lostBecauseOf } = require('./errors.js')
 const { Hold } = require('./holds.js')
 const { dataOf } = require('./lines.js')
 const { checkOptions, wholeMs } = require('./options.js')
+
+// After its time an acquire's answer may come so much later.
+const LATE_ANSWER_MS = 1000
 
 const ACQUIRE_OPTIONS = ['timeoutMs', 'signal', 'owner', 'data', 'maxHoldMs']
 
@@ -22,6 +25,26 @@ function acquireFields({ timeoutMs, owner, data, maxHoldMs }) {
   }
 }
 
+function silentError() {
+  return new UvzkTimeout('UV_ETIMEDOUT', 'the daemon does not answer', { retriable: true })
+}
+
+/* Has it called when an answer that is due after so many ms is late: the daemon is stopped. Returns what stops that. After
+ * the loop was blocked, an answer that waits in the socket is read first. With 0 the answer comes when the servers' does. */
+function afterSilence(timeoutMs, callback) {
+  if (!timeoutMs) {
+    return () => {}
+  }
+  let immediate
+  const timer = setTimeout(() => {
+    immediate = setImmediate(callback)
+  }, timeoutMs + LATE_ANSWER_MS)
+  return () => {
+    clearTimeout(timer)
+    clearImmediate(immediate)
+  }
+}
+
 /* Returns what `granted` makes of the answer to an acquire. If the signal is aborted before that, no znode stays. */
 async function acquireBy(client, op, fields, { signal, granted, onQueued, onRevoke }) {
   throwIfAborted(signal)
@@ -29,8 +52,16 @@ async function acquireBy(client, op, fields, { signal, granted, onQueued, onRevo
   throwIfAborted(signal)
   const { hold, answer } = await new Promise((resolve, reject) => {
     let waits = true
+    const giveUp = (why) => {
+      undo()
+      stopTimer()
+      waits = false
+      connection.tell('cancel', { acquire: number })
+      reject(why)
+    }
     const number = connection.send(op, fields, (line, sentMs) => {
       undo()
+      stopTimer()
       connection.listenNoMore('id', number)
       const got = line.ok ? granted(connection, { ...line, sentMs }) : undefined
       if (got && !waits) {
@@ -47,11 +78,8 @@ async function acquireBy(client, op, fields, { signal, granted, onQueued, onRevo
         }
       })
     }
-    const undo = onAbort(signal, () => {
-      waits = false
-      connection.tell('cancel', { acquire: number })
-      reject(signal.reason)
-    })
+    const stopTimer = afterSilence(fields.timeout_ms, () => giveUp(silentError()))
+    const undo = onAbort(signal, () => giveUp(signal.reason))
   })
   if (!hold) {
     throw errorOf(answer)

@@ -148,6 +148,8 @@ cases['a wait is ended at once'] = async (lockPath) => {
   await stop(pid)
   aborts.abort(new Error('shutting down'))
   await assert.rejects(acquiring, /shutting down/)
+  const why = await client.mutex(lockPath).acquire({ timeoutMs: 50 }).catch((error) => error)
+  assert.ok(why instanceof uvzk.UvzkTimeout && why.retriable, why.stack)
   process.kill(pid, 'SIGCONT')
   await until(async () => (await children(lockPath)).length === 1, 'its znode is gone')
   await hold.release()
