@@ -10,7 +10,7 @@ const {
   CHILD, Lines, assert, children, lost, main, nowMs, opened, start, stateOf, until, untilBlocking, uvzk, waiting,
 } = require('./client_kit.js')
 
-const SESSION_S = 2
+const SESSION_S = 3
 const WORKERS = Number(process.env.UVZK_WORKERS || 8)
 const PACKAGE = path.resolve(__dirname, '../../../clients/node')
 const SHORT = { ...CHILD, options: [...CHILD.options, '--session-timeout', `${SESSION_S}`, '--tick', '0.1'] }
