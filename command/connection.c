@@ -312,15 +312,14 @@ static const char *read_line(const char *name, char *line, size_t *length)
 
 /* Reads "SCHEME:CREDENTIAL" from the first line of the file. There is no option for the
  * credential itself, because every user of the machine can read command lines. Returns
- * EX_OK, or an exit code. client->auth points into connection->auth. */
-static int read_auth(struct connection *connection, uvzk_client_options_t *client)
+ * EX_OK, or an exit code. client->auth points into *owned. */
+static int read_auth(const char *name, char **owned, uvzk_client_options_t *client)
 {
-    const char *name = connection->options->auth_file;
     char *line = calloc(1, AUTH_MAX + 2);
     size_t length = 0;
     const char *trouble = line == NULL ? "out of memory" : read_line(name, line, &length);
 
-    connection->auth = line;
+    *owned = line;
     if (trouble != NULL) {
         output_report("%s: %s", name, trouble);
         return EX_NOINPUT;
@@ -331,6 +330,22 @@ static int read_auth(struct connection *connection, uvzk_client_options_t *clien
     client->auth = colon + 1;
     client->auth_length = length - (size_t)(colon + 1 - line);
     return EX_OK;
+}
+
+int connection_credentials_read(const struct connection_options *options,
+                                struct connection_credentials *credentials)
+{
+    uvzk_client_options_t client = configured;
+    char *owned = NULL;
+    int failed = options->auth_file == NULL
+                     ? EX_OK
+                     : read_auth(options->auth_file, &owned, &client);
+
+    *credentials = (struct connection_credentials){.scheme = client.auth_scheme,
+                                                   .auth = client.auth,
+                                                   .length = client.auth_length,
+                                                   .owned = owned};
+    return failed;
 }
 
 static void add_tls(char *text, size_t size, const char *key, const char *value)
@@ -564,7 +579,9 @@ int connection_open(struct connection *connection, uv_loop_t *loop,
         client.default_data = node_data;
         client.default_data_length = strlen(node_data);
     }
-    int failed = options->auth_file == NULL ? EX_OK : read_auth(connection, &client);
+    int failed = options->auth_file == NULL
+                     ? EX_OK
+                     : read_auth(options->auth_file, &connection->auth, &client);
     if (failed == EX_OK) {
         failed = open_client(connection, loop, &client);
     }

@@ -94,6 +94,18 @@ int connection_options_complete(struct connection_options *);
  * caller frees it. NULL: no memory. */
 char *connection_node_of(const struct connection_options *, const char *path);
 
+/* Who this client is, for the servers. */
+struct connection_credentials {
+    const char *scheme; /* "digest", ...; NULL: no credentials */
+    const void *auth;
+    size_t length;
+    char *owned; /* the caller frees it */
+};
+/* Reads the credentials of the options. Returns EX_OK, or an exit code after it has printed
+ * what is wrong. */
+int connection_credentials_read(const struct connection_options *,
+                                struct connection_credentials *);
+
 /* Returns the name that the certificate of this host's server must have. It is valid until
  * the next call. */
 const char *connection_tls_name(const struct connection_options *, const char *host);

@@ -239,7 +239,7 @@ static bool open_exchange(struct certificate *certificate)
     SSL_set_verify(tls->ssl, SSL_VERIFY_NONE, NULL);
     SSL_set_connect_state(tls->ssl);
     return is_address(certificate->name) ||
-           SSL_set_tlsext_host_name(tls->ssl, certificate->name) == 1;
+           SSL_set_tlsext_host_name(tls->ssl, (char *)(uintptr_t)certificate->name) == 1;
 }
 
 void certificate_look(struct certificate *certificate, uv_loop_t *loop,

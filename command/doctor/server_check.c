@@ -547,9 +547,10 @@ static bool find_chroot(struct server_checks *checks)
     return true;
 }
 
-bool server_checks_run(struct server_checks *checks, const struct server_list *list)
+const char *server_checks_run(struct server_checks *checks,
+                              const struct server_list *list)
 {
-    bool reached = false;
+    const char *reached = NULL;
 
     checks->chroot = list->chroot;
     checks->count = list->count;
@@ -569,11 +570,13 @@ bool server_checks_run(struct server_checks *checks, const struct server_list *l
     }
     for (size_t i = 0; i < checks->count; i++) {
         find_of_one(checks, &checks->servers[i]);
-        reached = reached || has_session(&checks->servers[i]);
+        if (reached == NULL && has_session(&checks->servers[i])) {
+            reached = checks->servers[i].address;
+        }
     }
     find_of_all(checks);
     for (size_t i = 0; i < checks->count; i++) {
         certificate_free(&checks->servers[i].certificate);
     }
-    return find_chroot(checks) && reached;
+    return find_chroot(checks) ? reached : NULL;
 }

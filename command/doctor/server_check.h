@@ -37,8 +37,9 @@ struct server_checks {
     struct server_check servers[SERVER_LIST_MAX];
 };
 
-/* Asks all servers at the same time, and adds the findings. Runs the loop. Returns true if
- * there was a session with one of them. Set the first members; the others must be zeroed. */
-bool server_checks_run(struct server_checks *, const struct server_list *);
+/* Asks all servers at the same time, and adds the findings. Runs the loop. Returns the
+ * address of one with which there was a session; NULL: there was none, or the chroot does not
+ * exist. Set the first members; the others must be zeroed. */
+const char *server_checks_run(struct server_checks *, const struct server_list *);
 
 #endif
