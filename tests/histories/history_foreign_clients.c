@@ -21,7 +21,7 @@ struct foreign_worker {
     struct actor worker; /* for whoever looks at its share */
     struct acquisition acquisition;
     struct foreign_claim claim;
-    int64_t session_id; /* its znode's, at the grant */
+    int64_t session_id; /* its znodes', at the grant; 0: not one session */
     uint64_t next_ms;
 };
 
@@ -126,15 +126,11 @@ static void told(struct foreign_claim *claim, int status)
 {
     struct foreign_worker *foreign_worker = claim->data;
     struct history *history = foreign_worker->worker.history;
-    struct uvzk__stat stat;
-    const struct foreign_contender *znode =
-        claim->lock == FOREIGN_SEMAPHORE ? &claim->leases[0] : &claim->ticket;
 
     foreign_worker->next_ms = sim_now(history->sim) + chance(history, 1500);
     if (status == 0) {
         history->result->foreign_grants++;
-        bool stands = sim_stat(history->sim, znode->path, &stat);
-        foreign_worker->session_id = stands ? stat.ephemeral_owner : 0;
+        foreign_worker->session_id = foreign_claim_session(claim);
         foreign_worker->acquisition.shares[0].token = foreign_claim_token(claim);
         foreign_worker->acquisition.shares[0].kind =
             claim->lock == FOREIGN_READ ? SHARED

@@ -198,6 +198,22 @@ uint32_t foreign_claim_valid(const struct foreign_claim *claim)
     return valid;
 }
 
+int64_t foreign_claim_session(const struct foreign_claim *claim)
+{
+    const struct foreign_contender *znode;
+    struct uvzk__stat stat;
+    int64_t session_id = 0;
+
+    for (uint32_t i = 0; claim->held && (znode = znode_of(claim, i)) != NULL; i++) {
+        if (!sim_stat(sim_of(claim), znode->path, &stat) ||
+            (i > 0 && stat.ephemeral_owner != session_id)) {
+            return 0;
+        }
+        session_id = stat.ephemeral_owner;
+    }
+    return session_id;
+}
+
 bool foreign_claim_is_on(const struct foreign_claim *claim, const char *path)
 {
     const struct foreign_contender *znode;

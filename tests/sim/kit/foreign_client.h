@@ -220,6 +220,9 @@ void foreign_claim_downgrade(struct foreign_claim *claim);
 /* How many of the claim's znodes make it a valid holder now: it was granted, it was not
  * SUSPENDED since, and the znodes exist. */
 uint32_t foreign_claim_valid(const struct foreign_claim *claim);
+/* The session to which all znodes of a hold belong. 0: one of them is gone, or they belong
+ * to several sessions, because a session has ended between the leases of a semaphore. */
+int64_t foreign_claim_session(const struct foreign_claim *claim);
 /* Returns true if the claim is held and has a znode with this path, even if that znode
  * has been deleted. */
 bool foreign_claim_is_on(const struct foreign_claim *claim, const char *path);
