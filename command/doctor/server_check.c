@@ -1,7 +1,8 @@
 /* Asks the servers in four rounds, each of all servers at the same time: with four-letter
- * words, or for their certificates; by a session; by two sessions that ask for extreme timeouts; with "srvr" again if the
- * servers' zxids differ (server_check.h). A round is over when all connections are closed:
- * then uv_run returns. What was learned is graded at the end of the last round. */
+ * words, or over TLS for their certificates; by a session; by two sessions that ask for
+ * extreme timeouts, where "conf" has not told the limits; with "srvr" again if the servers'
+ * zxids differ (server_check.h). A round is over when all connections are closed: then uv_run
+ * returns. What was learned is graded at the end of the last round. */
 #include "doctor/server_check.h"
 
 #include <inttypes.h>
@@ -308,8 +309,7 @@ static const char *known_fault(const int version[3])
 {
     if (version[0] < 3 || (version[0] == 3 && version[1] < 5)) {
         return "it lacks containers, create with stat and the removal of watches: use "
-               "3.5 "
-               "or newer";
+               "3.5 or newer";
     }
     if (version[0] == 3 && version[1] == 8 && version[2] < 5) {
         return version[2] == 0 ? "it can hold back a reply until the next request "
