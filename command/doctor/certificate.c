@@ -169,7 +169,7 @@ static void shake_hands(struct certificate *certificate)
     X509 *leaf = SSL_get0_peer_certificate(tls->ssl);
     if (leaf != NULL) {
         keep_certificate(certificate, leaf);
-        end(certificate, NULL);
+        end(certificate, "");
         return;
     }
     int error = SSL_get_error(tls->ssl, done);
