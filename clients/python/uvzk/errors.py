@@ -35,7 +35,8 @@ class UvzkError(Exception):
 
 class UvzkTimeout(UvzkError, TimeoutError):
     """Not granted in time. `code` tells why: UV_ETIMEDOUT (others were ahead), UVZK_EUNREACHABLE
-    (there was no connection to the servers), UVZK_ENOTQUEUED (the servers were slow)."""
+    (there was no connection to the servers), UVZK_ENOTQUEUED (the servers were slow). A daemon that is
+    stopped does not answer: the time is over a second later."""
 
 
 class UvzkLost(UvzkError):

@@ -9,13 +9,16 @@ from typing import (TYPE_CHECKING, Any, AsyncGenerator, Callable, Dict, Generato
 
 from .body import Body
 from .connection import Connection, Latest, Line, ignore
-from .errors import UvzkLost, error_of
+from .errors import UvzkLost, UvzkTimeout, error_of
 from .holds import Hold, data_of
 
 if TYPE_CHECKING:
     from .client import Client
 
 H = TypeVar("H", bound=Hold)
+
+# After its time an acquire's answer may come so much later.
+LATE_ANSWER_S = 1
 
 
 def ms(seconds: float) -> int:
@@ -66,15 +69,24 @@ class Acquire(Generic[H]):
 
         number = connection.send(self._op, self._fields, answered)
         connection.listen("id", number, self._happened(connection))
-        try:
-            return await granted
-        except asyncio.CancelledError:
-            if granted.cancelled():
+
+        def give_up() -> None:
+            if granted.cancel():
                 if connection.end is None:
                     connection.send("cancel", {"acquire": number}, ignore)
             elif granted.exception() is None:
                 granted.result().give_back()
+
+        timeout_ms = self._fields.get("timeout_ms")
+        try:
+            await asyncio.wait({granted}, timeout=timeout_ms / 1000 + LATE_ANSWER_S if timeout_ms else None)
+        except asyncio.CancelledError:
+            give_up()
             raise
+        if not granted.done():  # the daemon is stopped
+            give_up()
+            raise UvzkTimeout("UV_ETIMEDOUT", "the daemon does not answer", retriable=True)
+        return granted.result()
 
     def _happened(self, connection: Connection) -> Callable[[Line], None]:
         def happened(event: Line) -> None:
