@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 COPIED = ("CMakeLists.txt", "docs/operations.md", "docs/a-new-recipe.md", "docs/recipes/together.md", "tools",
           "packaging", "include", "src", "loop", "sim", "examples", "tests")
-LIVE_OF_LOOP = ("conformance_native", "conformance_real", "live_addresses",
-                "live_dialects", "live_diverged_server", "live_left_servers", "live_secret_credentials",
-                "live_tls_native", "test_zk_port")  # these test loop/
+LIVE_OF_LOOP = ("conformance_native", "conformance_real", "live_addresses", "live_dialects", "live_diverged_server",
+                "live_fork", "live_left_servers", "live_secret_credentials", "live_tls_native", "live_together_native",
+                "live_why_no_connection", "test_zk_port")  # these test loop/
 # The libraries that test programs share: with assertions, and as a release build has it.
 SHARED = ("uvzk_inside", "uvzk_inside_closing")
 ABOUT_OTHERS = ("test_sim", "test_sim_client", "test_sim_server")
