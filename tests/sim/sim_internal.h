@@ -544,6 +544,10 @@ void sim__server_receive(struct sim *sim, struct sim__link *link,
                          struct sim__request *request);
 /* Closes the server's end. The answers that were sent before still arrive, then END. */
 void sim__server_hang_up(struct sim *sim, struct sim__link *link);
+bool sim__is_read(const struct sim__request *request);
+/* A follower answers it, or takes it, without its leader: reads, and messages about watches. A
+ * ping, which it passes on with its report, is not counted here. */
+bool sim__is_answered_alone(const struct sim__request *request);
 /* Separates the link from its session, and drops its watches. */
 void sim__server_detach(struct sim__link *link);
 /* Performs one op as a transaction. Returns 0 or the server's refusal. *made becomes the

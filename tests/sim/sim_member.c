@@ -81,9 +81,7 @@ bool sim__member_holds(struct sim *sim, struct sim__link *link,
                        struct sim__request *request)
 {
     /* The leader performs these at once; only their replies wait. */
-    bool passes = request->kind == UVZK__RPC_CREATE ||
-                  request->kind == UVZK__RPC_DELETE || request->kind == UVZK__RPC_SET ||
-                  request->kind == UVZK__RPC_MULTI || request->kind == UVZK__RPC_SYNC ||
+    bool passes = (request->kind < UVZK__RPC_KINDS && !sim__is_read(request)) ||
                   request->kind == SIM__END_SESSION;
     if (passes || request->held || uvzk__list_empty(&link->held)) {
         return false;

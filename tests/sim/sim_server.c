@@ -481,10 +481,16 @@ static bool lost(struct sim *sim, bool *once, uint32_t ppm)
     return sim__random_hit(sim, ppm) || asked;
 }
 
-static bool is_read(const struct sim__request *request)
+bool sim__is_read(const struct sim__request *request)
 {
     return request->kind == UVZK__RPC_GET || request->kind == UVZK__RPC_EXISTS ||
            request->kind == UVZK__RPC_CHILDREN || request->kind == UVZK__RPC_ADD_WATCH;
+}
+
+bool sim__is_answered_alone(const struct sim__request *request)
+{
+    return sim__is_read(request) || request->kind == SIM__REMOVE_WATCH ||
+           request->kind == SIM__REWATCH;
 }
 
 /* Returns true if this server refuses the request itself, by the permissions that it has
@@ -512,7 +518,7 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
     struct sim__client *client = link->client;
     bool refused = refuses_alone(sim, link, request);
     /* The leader knows that the session has ended or is connected elsewhere. */
-    if (link->session == NULL && !is_read(request) && !refused &&
+    if (link->session == NULL && !sim__is_read(request) && !refused &&
         !link->member->deposed) {
         sim__server_hang_up(sim, link);
         return;
@@ -555,7 +561,7 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
         answer->watch_id = 0;
     }
     /* The server answers these without a transaction of its own. */
-    bool alone = is_read(request) || refused || link->member->deposed;
+    bool alone = sim__is_read(request) || refused || link->member->deposed;
     sim__member_answer(sim, link, answer, alone ? 0 : sim->server.txn_count);
 }
 
@@ -566,9 +572,8 @@ static void receive_rpc(struct sim *sim, struct sim__link *link,
 static bool hangs(const struct sim *sim, struct sim__link *link,
                   const struct sim__request *request)
 {
-    bool alone = is_read(request) || refuses_alone(sim, link, request) ||
-                 request->kind == SIM__PING || request->kind == SIM__REMOVE_WATCH ||
-                 request->kind == SIM__REWATCH;
+    bool alone = sim__is_answered_alone(request) || refuses_alone(sim, link, request) ||
+                 request->kind == SIM__PING;
     bool deposed = link->member->deposed && request->kind != UVZK__RPC_SYNC;
     if ((link->follower != NULL || deposed) && !alone) {
         link->hangs = true;

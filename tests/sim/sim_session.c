@@ -7,11 +7,11 @@
  * With the option followers, a request counts only from the follower's next report to the
  * leader. If the follower dies or is cut off before, that report is lost. With the option
  * reads_keep_no_session, the leader hears of pings, writes and syncs at once, and of nothing
- * else. A touch and a report carry the timeout of the connection, and the session lasts that long from then
- * on, whether that is longer or shorter than before. A timeout that is smaller than all
- * before counts from the moment at which the client's I/O thread has read of it, however
- * late the loop is. The proof (src/proof/proof.h) rests on the assumption that no such
- * reply is lost. */
+ * else. A touch and a report carry the timeout of the connection, and the session lasts that
+ * long from then on, whether that is longer or shorter than before. A timeout that is smaller
+ * than all before counts from the moment at which the client's I/O thread has read of it,
+ * however late the loop is. The proof (src/proof/proof.h) rests on the assumption that no
+ * such reply is lost. */
 #include "sim_internal.h"
 
 #include <inttypes.h>
@@ -197,20 +197,13 @@ static void heard_far_away(struct sim *sim, struct sim__session *session, uint64
     }
 }
 
-static bool is_answered_without_the_leader(const struct sim__request *request)
-{
-    return request->kind == UVZK__RPC_GET || request->kind == UVZK__RPC_EXISTS ||
-           request->kind == UVZK__RPC_CHILDREN || request->kind == UVZK__RPC_ADD_WATCH ||
-           request->kind == SIM__REMOVE_WATCH || request->kind == SIM__REWATCH;
-}
-
 void sim__session_heard(struct sim *sim, struct sim__session *session,
                         const struct sim__request *request)
 {
     uint64_t half = sim->options.tick_ms / 2;
     bool at_once = !sim->options.followers || half == 0;
     if (sim->options.reads_keep_no_session) {
-        if (is_answered_without_the_leader(request)) {
+        if (sim__is_answered_alone(request)) {
             return;
         }
         at_once = true;
