@@ -151,6 +151,16 @@ async function waiting(lock, options) {
   return [acquiring]
 }
 
+/* The first value of an iterator that fits. */
+async function untilSeen(seen, fits) {
+  for (;;) {
+    const { value } = await seen.next()
+    if (fits(value)) {
+      return value
+    }
+  }
+}
+
 async function refused(promise, code) {
   try {
     await promise
@@ -249,5 +259,5 @@ async function main(cases) {
 
 module.exports = {
   CHILD, Daemon, HOSTS, Lines, OPTIONS, PATIENCE_MS, UVZK, ask, assert, both, children, lost, main, nothingIsLeft, nowMs,
-  opened, refused, sleep, start, stateOf, until, untilBlocking, uvzk, waiting, withChild, withSocket,
+  opened, refused, sleep, start, stateOf, until, untilBlocking, untilSeen, uvzk, waiting, withChild, withSocket,
 }

@@ -2,7 +2,7 @@
 'use strict'
 
 const {
-  ask, assert, children, lost, main, nothingIsLeft, refused, stateOf, until, uvzk, withChild,
+  ask, assert, children, lost, main, nothingIsLeft, refused, stateOf, until, untilSeen, uvzk, withChild,
 } = require('./client_kit.js')
 
 const cases = {}
@@ -14,15 +14,6 @@ function ofTwo(run) {
     await run(path, one, other)
     await nothingIsLeft(one, `${path}-nothing`)
     await nothingIsLeft(other, `${path}-nothing`)
-  }
-}
-
-async function untilSeen(seen, fits) {
-  for (;;) {
-    const { value } = await seen.next()
-    if (fits(value)) {
-      return value
-    }
   }
 }
 

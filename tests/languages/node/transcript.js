@@ -4,22 +4,12 @@
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
-const { Lines, assert, lost, main, opened, refused, start, uvzk, waiting } = require('./client_kit.js')
+const { Lines, assert, lost, main, opened, refused, start, untilSeen, uvzk, waiting } = require('./client_kit.js')
 
 const PYTHON = process.argv[4]
 const LANGUAGES = path.join(__dirname, '..')
 const BYTES = Buffer.from([0xff, 0])
 const sections = {}
-
-async function untilSeen(seen, fits) {
-  for (;;) {
-    const { value } = await seen.next()
-    if (fits(value)) {
-      break
-    }
-  }
-  await seen.return()
-}
 
 sections.connected = (client) => client.connected({ timeoutMs: 10000 })
 
@@ -125,11 +115,16 @@ sections.election = async (client) => {
   assert.equal(await own.leader(), undefined, 'nobody')
 }
 
-sections.watch = (client) => untilSeen(client.mutex('/transcript/watch').watch(), (state) => state.holders.length > 0)
+sections.watch = async (client) => {
+  const seen = client.mutex('/transcript/watch').watch()
+  await untilSeen(seen, (state) => state.holders.length > 0)
+  await seen.return()
+}
 
-sections.watched_election = (client) => {
+sections.watched_election = async (client) => {
   const seen = client.election('/transcript/watched_election', { id: '' }).watch()
-  return untilSeen(seen, (state) => String(state.leader) === '10.0.0.8:8080')
+  await untilSeen(seen, (state) => String(state.leader) === '10.0.0.8:8080')
+  await seen.return()
 }
 
 sections.shared_value = async (client) => {

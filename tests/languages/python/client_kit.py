@@ -49,6 +49,14 @@ async def waiting(lock, **options):
     return task
 
 
+async def until_seen(seen, fits):
+    """The first state of a watch that fits."""
+    async for state in seen:
+        if fits(state):
+            return state
+    raise AssertionError("the watch has ended")
+
+
 async def acquired(acquire):
     return await acquire
 
@@ -73,5 +81,5 @@ async def nothing_is_left(client, path):
 
 
 __all__ = ["CHILD", "Daemon", "HOSTS", "OPTIONS", "PATIENCE_S", "PROJECT", "SCRIPT_ENVIRONMENT", "UVZK", "acquired",
-           "boottime_ms", "check", "check_equal", "children", "nothing_is_left", "refused", "run", "until", "uvzk",
-           "waiting", "with_child", "with_socket"]  # fmt: skip
+           "boottime_ms", "check", "check_equal", "children", "nothing_is_left", "refused", "run", "until",
+           "until_seen", "uvzk", "waiting", "with_child", "with_socket"]  # fmt: skip
