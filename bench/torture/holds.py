@@ -1,0 +1,139 @@
+"""What a journal shows of the holds.
+
+A hold is granted at the time of its "locked", or before. It lasted at least until the last moment at which its lock said
+that it did ("holds"), or at which it wrote. So if one process had such a moment after another process was granted the
+lock, both held at once, by one clock; and what is found is the least that there was."""
+
+import dataclasses
+import typing
+
+NS_IN_MS = 1_000_000
+ENDS = ("unlocking", "unlocked", "failed", "kill")
+STRIKES = ("stop", "kill", "cut", "delay", "block", "late_write")  # those of one process
+TAKING = ("kill", "stop", "cut")  # after these the lock changes hands, if the holder loses it
+
+
+@dataclasses.dataclass
+class Hold:
+    process: int
+    granted: int
+    last: int  # the latest moment at which it is known to have held
+    lost: typing.Optional[int] = None  # when it was told
+    ended: typing.Optional[int] = None
+    version: typing.Optional[int] = None  # of the set, that it has written
+    faults: list = dataclasses.field(default_factory=list)  # (ns, kind)
+
+
+class Reader:
+    def __init__(self):
+        self.holds, self.current = [], {}
+
+    def read(self, at, process, word, words):
+        hold = self.current.get(process)
+        if word == "locked":
+            self.current[process] = Hold(process, at, at)
+            self.holds.append(self.current[process])
+        elif hold is None:
+            return
+        elif word in STRIKES:
+            hold.faults.append((at, word))
+        elif word == "holds":
+            hold.last = max(hold.last, at)
+        elif word == "write":
+            hold.last = max(hold.last, at)
+        elif word == "written":
+            hold.version = int(words[0])
+        elif word in ("lost", "gave_up") and hold.lost is None:
+            hold.lost = at
+        if word in ENDS:
+            hold.ended = at
+            del self.current[process]
+
+
+def of_journal(journal):
+    """The holds, in the order of their grants."""
+    reader = Reader()
+    for entry in journal:
+        reader.read(*entry)
+    return sorted(reader.holds, key=lambda hold: hold.granted)
+
+
+def double(holds):
+    """(earlier hold, later hold, ns) of each two that held at once."""
+    found, open_ones = [], []
+    for hold in holds:
+        open_ones = [one for one in open_ones if one.last > hold.granted]
+        for one in open_ones:
+            if one.process != hold.process:
+                found.append((one, hold, min(one.last, hold.last) - hold.granted))
+        open_ones.append(hold)
+    return found
+
+
+def next_of_another(holds, hold, after):
+    return next((one for one in holds if one.granted > after and one.process != hold.process), None)
+
+
+def margins(holds):
+    """(fault, ns) of each hold that was taken over: how long before the next grant to another it was told that it is
+    lost; less than 0: after it. None in the place of ns: it was never told, though it held too long."""
+    doubled = {id(one): next_one.granted for one, next_one, _ in reversed(double(holds))}
+    found = []
+    for hold in holds:
+        kind = hold.faults[0][1] if hold.faults else "servers"
+        if hold.lost is not None:
+            then = next_of_another(holds, hold, hold.granted)
+            if then is not None:
+                found.append((kind, then.granted - hold.lost))
+        elif id(hold) in doubled:
+            found.append((kind, None))
+    return found
+
+
+def recoveries(holds):
+    """{fault: [ns]}: how long after the fault of a holder another process was granted the lock, if the holder did not
+    release it before that."""
+    found = {kind: [] for kind in TAKING}
+    for hold in holds:
+        for at, kind in hold.faults:
+            then = next_of_another(holds, hold, at)
+            released = kind != "kill" and hold.lost is None and hold.ended is not None and then and hold.ended < then.granted
+            if kind in TAKING and then is not None and not released:
+                found[kind].append(then.granted - at)
+    return found
+
+
+def faults_of_writes(journal, versions):
+    """{fault: how many of these versions of the set were written by a hold that it has struck}"""
+    return count(hold.faults[0][1] if hold.faults else "servers" for hold in of_journal(journal) if hold.version in versions)
+
+
+def quantile(values, part):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(part * len(values)))] if values else None
+
+
+def ms(values):
+    return sorted(round(value / NS_IN_MS, 1) for value in values)
+
+
+def figures(journal):
+    """What a result keeps: lists of ms, so that those of several runs can be put together."""
+    holds = of_journal(journal)
+    told = margins(holds)
+    return {
+        "holds": len(holds),
+        "double_ms": ms(length for _, _, length in double(holds)),
+        "told_ms": ms(margin for _, margin in told if margin is not None),
+        "told_of_cut_ms": ms(margin for kind, margin in told if kind == "cut" and margin is not None),
+        "not_told": sum(margin is None for _, margin in told),
+        "without_holder_ms": {kind: ms(found) for kind, found in recoveries(holds).items()},
+        "faults": count(word for _, _, word, _ in journal if word in (*STRIKES, "server_stop", "server_restart", "clock")),
+    }
+
+
+def count(words):
+    found = {}
+    for word in words:
+        found[word] = found.get(word, 0) + 1
+    return dict(sorted(found.items()))

@@ -1,0 +1,21 @@
+#!/usr/bin/env python3
+"""What the commands run while they hold their lock. The token is where each of them puts it: uvzk lock in $UVZK_TOKEN,
+etcdctl lock in $ETCD_LOCK_REV. They end it with SIGTERM when the lock is lost, if they do."""
+
+import os
+import signal
+import sys
+
+import body
+
+
+def on_term(_, __):
+    body.say("lost", "SIGTERM")
+    sys.exit(1)
+
+
+signal.signal(signal.SIGTERM, on_term)
+try:
+    body.critical_section(body.Lock(), os.environ.get("UVZK_TOKEN") or os.environ.get("ETCD_LOCK_REV"))
+except EOFError:
+    pass
