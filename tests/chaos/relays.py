@@ -139,6 +139,8 @@ class Link:
         self.relay.waiting_close.append(self)
 
     def end(self):
+        if self.closed:  # cut, while its close waited for what is held
+            return
         self.closed = True
         for end in (self.near, self.far):
             self.forget(end)
