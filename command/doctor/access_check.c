@@ -10,212 +10,112 @@
 
 #include <uvzk.h>
 
+#include "native/wire_reply.h"
+#include "native/wire_request.h"
+
 #define SESSION_MS 10000
 #define PASSWORD_BYTES 16
+#define XID 1                      /* of all requests but pings and credentials */
+#define WRONG_VERSION INT32_MAX    /* of no znode */
+#define CHILD "/uvzk-doctor-tries" /* no other program's */
 
-/* ZooKeeper's numbers: of requests, of special requests' xids, of errors. */
-#define TYPE_CREATE 1
-#define TYPE_DELETE 2
-#define TYPE_PING 11
-#define TYPE_CHECK 13
-#define TYPE_MULTI 14
-#define TYPE_AUTH 100
-#define TYPE_CLOSE (-11)
-#define TYPE_OF_AN_ERROR (-1)
-#define XID_PING (-2)
-#define XID_AUTH (-4)
-#define XID 1
+/* The servers' codes of errors. */
 #define ERROR_NO_NODE (-101)
 #define ERROR_NO_AUTH (-102)
 #define ERROR_BAD_VERSION (-103)
 #define ERROR_NODE_EXISTS (-110)
-#define WRONG_VERSION INT32_MAX /* of no znode */
-
-#define REPLY_HEADER 16            /* xid, zxid, error */
-#define CHILD "/uvzk-doctor-tries" /* no other program's */
-
-/* A write, with its bytes behind it. */
-struct sending {
-    uv_write_t request;
-    char bytes[];
-};
 
 static void end(struct access_check *check, const char *reason)
 {
-    if (uv_is_closing((uv_handle_t *)&check->socket)) {
-        return;
+    if (server_exchange_end(&check->exchange)) {
+        check->known = reason == NULL;
+        snprintf(check->reason, sizeof(check->reason), "%s",
+                 reason == NULL ? "" : reason);
     }
-    check->known = reason == NULL;
-    snprintf(check->reason, sizeof(check->reason), "%s", reason == NULL ? "" : reason);
-    uv_close((uv_handle_t *)&check->socket, NULL);
 }
 
 /* ----------------------------------------------------------------- requests */
 
-/* Big-endian, as everything of the protocol. */
-static void put_number(FILE *out, int64_t number, unsigned bytes)
+/* Sends the frame, which could be written if the status is 0, and frees it. */
+static void send_frame(struct access_check *check, int status,
+                       struct uvzk__jute_writer *frame)
 {
-    for (unsigned i = bytes; i > 0; i--) {
-        fputc((int)((uint64_t)number >> (8 * (i - 1)) & 0xff), out);
+    if (status == 0) {
+        server_exchange_send(&check->exchange, frame->bytes, frame->length);
+    } else {
+        end(check, uv_strerror(status));
     }
+    uvzk__jute_writer_end(frame);
 }
 
-static void put_int(FILE *out, int32_t number)
+static void send_request(struct access_check *check,
+                         const struct uvzk__wire_request *request)
 {
-    put_number(out, number, 4);
+    struct uvzk__jute_writer frame;
+
+    uvzk__jute_writer_init(&frame);
+    send_frame(check, uvzk__wire_request_write(&frame, UVZK__JUTE_MAXBUFFER, request),
+               &frame);
 }
 
-static void put_bytes(FILE *out, const void *bytes, size_t length)
-{
-    put_int(out, (int32_t)length);
-    fwrite(bytes, 1, length, out);
-}
-
-static void put_text(FILE *out, const char *text)
-{
-    put_bytes(out, text, strlen(text));
-}
-
-static void put_child(FILE *out, const struct access_check *check)
-{
-    bool root = strcmp(check->node, "/") == 0;
-
-    put_int(out, (int32_t)(strlen(check->node) - root + strlen(CHILD)));
-    fprintf(out, "%s" CHILD, root ? "" : check->node);
-}
-
-/* Between the operations of a multi, and at its end. */
-static void put_multi_header(FILE *out, int32_t type)
-{
-    put_int(out, type);
-    fputc(type == TYPE_OF_AN_ERROR, out); /* the end */
-    put_int(out, -1);
-}
-
-static void put_multi(FILE *out, const struct access_check *check)
-{
-    put_int(out, XID);
-    put_int(out, TYPE_MULTI);
-    put_multi_header(out, TYPE_CREATE);
-    put_child(out, check);
-    put_bytes(out, "", 0);
-    put_int(out, 1); /* entry of the ACL */
-    put_int(out, UVZK_PERM_ALL);
-    put_text(out, "world");
-    put_text(out, "anyone");
-    put_int(out, 0); /* persistent */
-    put_multi_header(out, TYPE_CHECK);
-    put_child(out, check);
-    put_int(out, WRONG_VERSION);
-    put_multi_header(out, TYPE_OF_AN_ERROR);
-}
-
-static void put_delete(FILE *out, const struct access_check *check)
-{
-    put_int(out, XID);
-    put_int(out, TYPE_DELETE);
-    put_child(out, check);
-    put_int(out, WRONG_VERSION);
-}
-
-static void put_hello(FILE *out, const struct access_check *check)
+static void send_connect_request(struct access_check *check)
 {
     static const char no_password[PASSWORD_BYTES];
+    const struct uvzk__connect_request request = {
+        .timeout_ms = SESSION_MS,
+        .password = uvzk__jute_bytes(no_password, sizeof(no_password))};
+    struct uvzk__jute_writer frame;
 
-    (void)check;
-    put_int(out, 0);       /* version of the protocol */
-    put_number(out, 0, 8); /* the last zxid seen */
-    put_int(out, SESSION_MS);
-    put_number(out, 0, 8); /* a new session */
-    put_bytes(out, no_password, sizeof(no_password));
+    uvzk__jute_writer_init(&frame);
+    send_frame(check, uvzk__connect_request_write(&frame, UVZK__JUTE_MAXBUFFER, &request),
+               &frame);
 }
 
-static void put_credentials(FILE *out, const struct access_check *check)
+static void send_credentials(struct access_check *check)
 {
-    put_int(out, XID_AUTH);
-    put_int(out, TYPE_AUTH);
-    put_int(out, 0);
-    put_text(out, check->credentials->scheme);
-    put_bytes(out, check->credentials->auth, check->credentials->length);
+    const struct connection_credentials *credentials = check->credentials;
+
+    send_request(check,
+                 &(struct uvzk__wire_request){
+                     .xid = UVZK__XID_AUTH,
+                     .opcode = UVZK__OPCODE_AUTH,
+                     .scheme = uvzk__jute_text(credentials->scheme),
+                     .data = uvzk__jute_bytes(credentials->auth, credentials->length)});
 }
 
 /* ZooKeeper 3.8.0 can hold back a reply until another request arrives. */
-static void put_ping(FILE *out, const struct access_check *check)
+static void send_ping(struct access_check *check)
 {
-    (void)check;
-    put_int(out, XID_PING);
-    put_int(out, TYPE_PING);
+    send_request(check, &(struct uvzk__wire_request){.xid = UVZK__XID_PING,
+                                                     .opcode = UVZK__OPCODE_PING});
 }
 
-static void put_close(FILE *out, const struct access_check *check)
+/* One request is on its way at a time, besides pings and credentials. */
+static void ask(struct access_check *check, struct uvzk__wire_request request,
+                access_check_cb on_reply)
 {
-    (void)check;
-    put_int(out, XID);
-    put_int(out, TYPE_CLOSE);
+    request.xid = XID;
+    check->asked = request.opcode;
+    check->on_reply = on_reply;
+    send_request(check, &request);
 }
 
-static void on_written(uv_write_t *request, int status)
+/* The path of the child; the caller frees it. NULL: no memory, and the check has ended. */
+static char *child_of(struct access_check *check)
 {
-    struct access_check *check = request->data;
+    const char *parent = strcmp(check->node, "/") == 0 ? "" : check->node;
+    size_t size = strlen(parent) + sizeof(CHILD);
+    char *path = malloc(size);
 
-    free(request); /* the first member of struct sending */
-    if (status < 0) {
-        end(check, uv_strerror(status));
+    if (path == NULL) {
+        end(check, uv_strerror(UV_ENOMEM));
+    } else {
+        snprintf(path, size, "%s" CHILD, parent);
     }
-}
-
-/* Returns the bytes of a request; NULL: no memory. */
-static char *make_request(void (*put)(FILE *, const struct access_check *),
-                          const struct access_check *check, size_t *length)
-{
-    char *bytes = NULL;
-    FILE *out = open_memstream(&bytes, length);
-
-    if (out == NULL) {
-        return NULL;
-    }
-    put(out, check);
-    if (fclose(out) != 0) {
-        free(bytes);
-        return NULL;
-    }
-    return bytes;
-}
-
-/* Sends a request, with its length before it. */
-static void send_request(struct access_check *check,
-                         void (*put)(FILE *, const struct access_check *))
-{
-    size_t length = 0;
-    char *bytes = make_request(put, check, &length);
-    struct sending *sending =
-        bytes == NULL ? NULL : malloc(sizeof(*sending) + 4 + length);
-    int status = UV_ENOMEM;
-
-    if (sending != NULL) {
-        for (unsigned i = 0; i < 4; i++) {
-            sending->bytes[i] = (char)(length >> (8 * (3 - i)) & 0xff);
-        }
-        memcpy(sending->bytes + 4, bytes, length);
-        uv_buf_t buffer = uv_buf_init(sending->bytes, (unsigned)(4 + length));
-        sending->request.data = check;
-        status = uv_write(&sending->request, (uv_stream_t *)&check->socket, &buffer, 1,
-                          on_written);
-    }
-    if (status < 0) {
-        free(sending);
-        end(check, uv_strerror(status));
-    }
-    free(bytes);
+    return path;
 }
 
 /* ------------------------------------------------------------------- replies */
-
-static int32_t number_at(const unsigned char *bytes)
-{
-    return (int32_t)((uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
-                     (uint32_t)bytes[2] << 8 | (uint32_t)bytes[3]);
-}
 
 static void end_unknown(struct access_check *check, int32_t error)
 {
@@ -225,32 +125,42 @@ static void end_unknown(struct access_check *check, int32_t error)
     end(check, reason);
 }
 
-static void on_closed(struct access_check *check, const unsigned char *reply,
-                      size_t length)
+static void on_closed(struct access_check *check, const struct uvzk__wire_reply *reply)
 {
     (void)reply;
-    (void)length;
     end(check, NULL);
 }
 
 static void close_session(struct access_check *check)
 {
-    check->on_reply = on_closed;
-    send_request(check, put_close);
+    ask(check, (struct uvzk__wire_request){.opcode = UVZK__OPCODE_CLOSE_SESSION},
+        on_closed);
 }
 
-static void on_deleted(struct access_check *check, const unsigned char *reply,
-                       size_t length)
+static void on_deleted(struct access_check *check, const struct uvzk__wire_reply *reply)
 {
-    int32_t error = number_at(reply + 12);
-
-    (void)length;
-    if (error != ERROR_NO_NODE && error != ERROR_BAD_VERSION && error != ERROR_NO_AUTH) {
-        end_unknown(check, error);
+    if (reply->err != ERROR_NO_NODE && reply->err != ERROR_BAD_VERSION &&
+        reply->err != ERROR_NO_AUTH) {
+        end_unknown(check, reply->err);
         return;
     }
-    check->may_delete = error != ERROR_NO_AUTH;
+    check->may_delete = reply->err != ERROR_NO_AUTH;
     close_session(check);
+}
+
+static void try_delete(struct access_check *check)
+{
+    char *path = child_of(check);
+
+    if (path != NULL) {
+        ask(check,
+            (struct uvzk__wire_request){.opcode = UVZK__OPCODE_DELETE,
+                                        .path = uvzk__jute_text(path),
+                                        .version = WRONG_VERSION},
+            on_deleted);
+        send_ping(check);
+    }
+    free(path);
 }
 
 static void try_create(struct access_check *check);
@@ -269,22 +179,19 @@ static void go_up(struct access_check *check)
     try_create(check);
 }
 
-/* The error of an operation of a multi that has failed: each has the header of an error and
- * its code. Returns 0 if the reply has no such operation. */
-static int32_t error_of(const unsigned char *reply, size_t length, size_t index)
+/* Takes the error of the next operation of a multi; 0: the reply has none. */
+static int32_t next_error(struct uvzk__jute_list *results)
 {
-    size_t at = REPLY_HEADER + index * 13;
+    struct uvzk__wire_reply result;
 
-    return length < at + 13 || number_at(reply + at) != TYPE_OF_AN_ERROR
-               ? 0
-               : number_at(reply + at + 9);
+    return uvzk__wire_result_next(results, UVZK__OPCODE_MULTI, &result) ? result.body_err
+                                                                        : 0;
 }
 
-static void on_created(struct access_check *check, const unsigned char *reply,
-                       size_t length)
+static void on_created(struct access_check *check, const struct uvzk__wire_reply *reply)
 {
-    int32_t error = number_at(reply + 12), of_create = error_of(reply, length, 0),
-            of_check = error_of(reply, length, 1);
+    struct uvzk__jute_list results = reply->results;
+    int32_t of_create = next_error(&results), of_check = next_error(&results);
 
     if (of_create == ERROR_NO_NODE) {
         go_up(check);
@@ -292,124 +199,163 @@ static void on_created(struct access_check *check, const unsigned char *reply,
     }
     if (of_create != ERROR_NO_AUTH && of_create != ERROR_NODE_EXISTS &&
         of_check != ERROR_BAD_VERSION) {
-        end_unknown(check, error != 0 ? error : of_create);
+        end_unknown(check, reply->err != 0 ? reply->err : of_create);
         return;
     }
     check->may_create = of_create != ERROR_NO_AUTH;
     if (check->is_path) {
-        check->on_reply = on_deleted;
-        send_request(check, put_delete);
-        send_request(check, put_ping);
+        try_delete(check);
     } else {
         close_session(check);
     }
 }
 
-static void try_create(struct access_check *check)
+/* Writes the create and the check of a version that the new znode has not. The create's mode
+ * is 0, a persistent znode. */
+static void add_operations(struct uvzk__jute_writer *operations,
+                           const struct uvzk__jute_list *acl, const char *path)
 {
-    check->on_reply = on_created;
-    send_request(check, put_multi);
-    send_request(check, put_ping);
+    uvzk__wire_op_add(operations, UVZK__OPCODE_MULTI,
+                      &(struct uvzk__wire_request){.opcode = UVZK__OPCODE_CREATE,
+                                                   .path = uvzk__jute_text(path),
+                                                   .data = uvzk__jute_text(""),
+                                                   .acl = *acl});
+    uvzk__wire_op_add(operations, UVZK__OPCODE_MULTI,
+                      &(struct uvzk__wire_request){.opcode = UVZK__OPCODE_CHECK,
+                                                   .path = uvzk__jute_text(path),
+                                                   .version = WRONG_VERSION});
 }
 
-static void on_hello(struct access_check *check, const unsigned char *reply,
-                     size_t length)
+static void try_create(struct access_check *check)
 {
-    (void)reply;
-    (void)length;
+    const struct uvzk__wire_acl everyone = {.permissions = UVZK_PERM_ALL,
+                                            .scheme = uvzk__jute_text("world"),
+                                            .id = uvzk__jute_text("anyone")};
+    struct uvzk__wire_request multi = {.opcode = UVZK__OPCODE_MULTI};
+    struct uvzk__jute_writer entries, operations;
+    struct uvzk__jute_list acl = {0};
+    char *path = child_of(check);
+
+    uvzk__jute_writer_init(&entries);
+    uvzk__jute_writer_init(&operations);
+    if (path != NULL) {
+        uvzk__wire_acl_add(&entries, &everyone);
+        int status = uvzk__jute_list_of(&entries, 1, &acl);
+        add_operations(&operations, &acl, path);
+        if (status == 0) {
+            status = uvzk__jute_list_of(&operations, 2, &multi.ops);
+        }
+        if (status < 0) {
+            end(check, uv_strerror(status));
+        } else {
+            ask(check, multi, on_created);
+            send_ping(check);
+        }
+    }
+    uvzk__jute_writer_end(&entries);
+    uvzk__jute_writer_end(&operations);
+    free(path);
+}
+
+/* ---------------------------------------------------------------- the frames */
+
+static void take_greeting(struct access_check *check, struct uvzk__jute_bytes frame)
+{
+    struct uvzk__connect_response response;
+
+    if (uvzk__connect_response_read(frame, &response) < 0) {
+        end(check, "the server's reply is malformed");
+        return;
+    }
     if (check->credentials->scheme != NULL) {
-        send_request(check, put_credentials);
+        send_credentials(check);
     }
     try_create(check);
 }
 
-/* Passes on a reply to what was asked last, and none to a ping or to the credentials: a server
- * that refuses them closes the connection. */
-static void on_frame(struct access_check *check, const unsigned char *reply,
-                     size_t length)
+/* Takes the reply to what was asked last. Replies to pings and to the credentials say nothing:
+ * a server that refuses credentials closes the connection. */
+static void take_reply(struct access_check *check, struct uvzk__jute_bytes frame)
 {
-    bool greets = check->on_reply == on_hello;
+    struct uvzk__wire_reply reply;
+    int status = uvzk__wire_reply_read_header(frame, &reply);
 
-    if (length < REPLY_HEADER) {
-        end(check, "the server's reply is too short");
-    } else if (greets || number_at(reply) == XID) {
-        check->on_reply(check, reply, length);
+    if (status == 0 && reply.xid != XID) {
+        return;
+    }
+    if (status == 0) {
+        status = uvzk__wire_reply_read(frame, check->asked, &reply);
+    }
+    if (status < 0) {
+        end(check, "the server's reply is malformed");
+    } else {
+        check->on_reply(check, &reply);
     }
 }
 
 static void take_frames(struct access_check *check)
 {
-    while (check->length >= 4 && !uv_is_closing((uv_handle_t *)&check->socket)) {
-        int32_t length = number_at(check->bytes);
-        if (length < 0 || (size_t)length + 4 > sizeof(check->bytes)) {
-            end(check, "the server's reply is too long");
-            return;
+    struct uvzk__jute_bytes frame;
+    int status = 0;
+
+    while (!server_exchange_has_ended(&check->exchange) &&
+           (status = uvzk__jute_frame(uvzk__jute_bytes(check->bytes, check->length),
+                                      sizeof(check->bytes) - 4, &frame)) == 0) {
+        size_t whole = frame.length + 4;
+        if (check->on_reply == NULL) {
+            take_greeting(check, frame);
+        } else {
+            take_reply(check, frame);
         }
-        size_t whole = (size_t)length + 4;
-        if (check->length < whole) {
-            return;
-        }
-        on_frame(check, check->bytes + 4, (size_t)length);
         memmove(check->bytes, check->bytes + whole, check->length - whole);
         check->length -= whole;
     }
+    if (status < 0 && status != UV_EAGAIN) {
+        end(check, "the server's reply is too long");
+    }
 }
 
-static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+static void on_connected(void *asker)
 {
-    struct access_check *check = handle->data;
-
-    (void)suggested;
-    *buffer = uv_buf_init((char *)check->bytes + check->length,
-                          (unsigned)(sizeof(check->bytes) - check->length));
+    send_connect_request(asker);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+static void on_received(void *asker, const char *bytes, size_t length)
 {
-    struct access_check *check = stream->data;
+    struct access_check *check = asker;
 
-    (void)buffer;
-    if (length < 0) {
-        bool closed = check->on_reply == on_closed && length == UV_EOF;
-        end(check, closed             ? NULL
-                   : length == UV_EOF ? "the server closes the connection"
-                                      : uv_strerror((int)length));
-        return;
+    while (length > 0 && !server_exchange_has_ended(&check->exchange)) {
+        size_t room = sizeof(check->bytes) - check->length;
+        size_t taken = length < room ? length : room;
+        memcpy(check->bytes + check->length, bytes, taken);
+        check->length += taken;
+        bytes += taken;
+        length -= taken;
+        take_frames(check);
     }
-    check->length += (size_t)length;
-    take_frames(check);
 }
 
-static void on_connected(uv_connect_t *connect, int status)
+static void on_failed(void *asker, int status)
 {
-    struct access_check *check = connect->data;
+    struct access_check *check = asker;
+    bool closed = check->on_reply == on_closed && status == UV_EOF;
 
-    if (status == 0) {
-        status = uv_read_start((uv_stream_t *)&check->socket, on_room, on_read);
-    }
-    if (status < 0) {
-        end(check, uv_strerror(status));
-        return;
-    }
-    check->on_reply = on_hello;
-    send_request(check, put_hello);
+    end(check, closed ? NULL : server_exchange_reason(status));
 }
 
 void access_check_begin(struct access_check *check, uv_loop_t *loop,
                         const struct sockaddr *address, const char *path,
                         const struct connection_credentials *credentials)
 {
+    static const struct server_exchange_calls calls = {
+        .connected = on_connected, .received = on_received, .failed = on_failed};
+
     check->credentials = credentials;
     check->is_path = true;
     check->node = strdup(path);
-    check->socket.data = check;
-    check->connect.data = check;
-    uv_tcp_init(loop, &check->socket);
-    int status = check->node == NULL ? UV_ENOMEM
-                                     : uv_tcp_connect(&check->connect, &check->socket,
-                                                      address, on_connected);
-    if (status < 0) {
-        end(check, uv_strerror(status));
+    server_exchange_begin(&check->exchange, loop, address, &calls, check);
+    if (check->node == NULL) {
+        end(check, uv_strerror(UV_ENOMEM));
     }
 }
 

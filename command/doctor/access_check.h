@@ -1,6 +1,6 @@
 /* Whether this client may create and delete znodes at the path of a lock, for uvzk doctor. The
- * public interface of uvzk has no request that asks it without a change, so this file speaks
- * ZooKeeper's protocol itself, in plain text.
+ * public interface of uvzk has no request that asks it without a change, so this file opens
+ * a session of its own, in plain text, with the codec of loop/native.
  *
  * Two requests are refused in any case, and the reason tells. A multi creates a child and then
  * checks that it has a version that it has not: it fails as a whole. A delete names a child
@@ -15,8 +15,14 @@
 #include <uv.h>
 
 #include "connection.h"
+#include "doctor/server_exchange.h"
 
 #define ACCESS_CHECK_BYTES 4096 /* of a reply */
+
+struct access_check;
+struct uvzk__wire_reply;
+
+typedef void (*access_check_cb)(struct access_check *, const struct uvzk__wire_reply *);
 
 struct access_check {
     char *node;       /* what exists of the path, owned: the path itself, or above it */
@@ -28,15 +34,15 @@ struct access_check {
 
     /* Its own. */
     const struct connection_credentials *credentials;
-    uv_tcp_t socket;
-    uv_connect_t connect;
+    struct server_exchange exchange;
     unsigned char bytes[ACCESS_CHECK_BYTES];
-    size_t length; /* of them */
-    void (*on_reply)(struct access_check *, const unsigned char *, size_t);
+    size_t length;            /* of them */
+    int32_t asked;            /* the opcode of the request that was sent last */
+    access_check_cb on_reply; /* to it; NULL: the server has not granted the session */
 };
 
-/* Asks the server at the address; it is over when the loop has closed the socket. path: with
- * the chroot and the namespace. The struct must be zeroed; access_check_free frees what it
+/* Asks the server at the address; it is over when the exchange is. path: with the chroot
+ * and the namespace. The struct must be zeroed; access_check_free frees what it
  * owns. The credentials must outlive it. */
 void access_check_begin(struct access_check *, uv_loop_t *,
                         const struct sockaddr *address, const char *path,

@@ -14,30 +14,17 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#define READ_BYTES 16384
-
 struct tls_exchange {
     SSL_CTX *context;
     SSL *ssl; /* owns the BIOs */
     BIO *from_server, *to_server;
-    char bytes[READ_BYTES];
-};
-
-/* A write, with its bytes behind it. */
-struct sending {
-    uv_write_t request;
-    char bytes[];
 };
 
 static void end(struct certificate *certificate, const char *reason)
 {
-    if (uv_is_closing((uv_handle_t *)&certificate->socket)) {
-        return;
-    }
-    if (!certificate->seen) {
+    if (server_exchange_end(&certificate->exchange) && !certificate->seen) {
         snprintf(certificate->reason, sizeof(certificate->reason), "%s", reason);
     }
-    uv_close((uv_handle_t *)&certificate->socket, NULL);
 }
 
 /* ------------------------------------------------------------------ the certificate */
@@ -127,36 +114,14 @@ static void keep_certificate(struct certificate *certificate, X509 *leaf)
 
 /* -------------------------------------------------------------------- the handshake */
 
-static void on_written(uv_write_t *request, int status)
-{
-    struct certificate *certificate = request->data;
-
-    free(request); /* the first member of struct sending */
-    if (status < 0) {
-        end(certificate, uv_strerror(status));
-    }
-}
-
 /* Sends what OpenSSL has for the server. */
 static void send_all(struct certificate *certificate)
 {
-    size_t length = BIO_ctrl_pending(certificate->tls->to_server);
-    struct sending *sending = length == 0 ? NULL : malloc(sizeof(*sending) + length);
+    char bytes[4096];
+    int length;
 
-    if (sending == NULL) {
-        if (length > 0) {
-            end(certificate, uv_strerror(UV_ENOMEM));
-        }
-        return;
-    }
-    sending->request.data = certificate;
-    (void)BIO_read(certificate->tls->to_server, sending->bytes, (int)length);
-    uv_buf_t buffer = uv_buf_init(sending->bytes, (unsigned)length);
-    int status = uv_write(&sending->request, (uv_stream_t *)&certificate->socket, &buffer,
-                          1, on_written);
-    if (status < 0) {
-        free(sending);
-        end(certificate, uv_strerror(status));
+    while ((length = BIO_read(certificate->tls->to_server, bytes, sizeof(bytes))) > 0) {
+        server_exchange_send(&certificate->exchange, bytes, (size_t)length);
     }
 }
 
@@ -181,39 +146,22 @@ static void shake_hands(struct certificate *certificate)
     send_all(certificate);
 }
 
-static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+static void on_connected(void *asker)
 {
-    struct certificate *certificate = handle->data;
-
-    (void)suggested;
-    *buffer = uv_buf_init(certificate->tls->bytes, READ_BYTES);
+    shake_hands(asker);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+static void on_received(void *asker, const char *bytes, size_t length)
 {
-    struct certificate *certificate = stream->data;
+    const struct certificate *certificate = asker;
 
-    if (length < 0) {
-        end(certificate, length == UV_EOF ? "the server closes the connection"
-                                          : uv_strerror((int)length));
-        return;
-    }
-    (void)BIO_write(certificate->tls->from_server, buffer->base, (int)length);
-    shake_hands(certificate);
+    (void)BIO_write(certificate->tls->from_server, bytes, (int)length);
+    shake_hands(asker);
 }
 
-static void on_connected(uv_connect_t *connect, int status)
+static void on_failed(void *asker, int status)
 {
-    struct certificate *certificate = connect->data;
-
-    if (status == 0) {
-        status = uv_read_start((uv_stream_t *)&certificate->socket, on_room, on_read);
-    }
-    if (status < 0) {
-        end(certificate, uv_strerror(status));
-    } else {
-        shake_hands(certificate);
-    }
+    end(asker, server_exchange_reason(status));
 }
 
 /* Returns false without memory. */
@@ -245,16 +193,13 @@ static bool open_exchange(struct certificate *certificate)
 void certificate_look(struct certificate *certificate, uv_loop_t *loop,
                       const struct sockaddr *address, const char *name)
 {
+    static const struct server_exchange_calls calls = {
+        .connected = on_connected, .received = on_received, .failed = on_failed};
+
     certificate->name = name;
-    certificate->socket.data = certificate;
-    certificate->connect.data = certificate;
-    uv_tcp_init(loop, &certificate->socket);
-    int status = open_exchange(certificate)
-                     ? uv_tcp_connect(&certificate->connect, &certificate->socket,
-                                      address, on_connected)
-                     : UV_ENOMEM;
-    if (status < 0) {
-        end(certificate, uv_strerror(status));
+    server_exchange_begin(&certificate->exchange, loop, address, &calls, certificate);
+    if (!open_exchange(certificate)) {
+        end(certificate, uv_strerror(UV_ENOMEM));
     }
 }
 

@@ -10,6 +10,8 @@
 
 #include <uv.h>
 
+#include "doctor/server_exchange.h"
+
 #define CERTIFICATE_DATE_SIZE 16
 #define CERTIFICATE_NAMES_SIZE 256
 
@@ -25,13 +27,12 @@ struct certificate {
 
     /* Its own. */
     const char *name;
-    uv_tcp_t socket;
-    uv_connect_t connect;
+    struct server_exchange exchange;
     struct tls_exchange *tls; /* owned */
 };
 
-/* Connects to the address and begins a handshake; it is over when the loop has closed the
- * socket. name: a name, or an address. The struct must be zeroed; certificate_free frees what
+/* Connects to the address and begins a handshake; it is over when the exchange
+ * is. name: a name, or an address. The struct must be zeroed; certificate_free frees what
  * it owns. */
 void certificate_look(struct certificate *, uv_loop_t *, const struct sockaddr *address,
                       const char *name);

@@ -8,65 +8,40 @@
 
 static void end(struct server_words *words, int status)
 {
-    if (!uv_is_closing((uv_handle_t *)&words->socket)) {
+    if (server_exchange_end(&words->exchange)) {
         words->status = status;
-        uv_close((uv_handle_t *)&words->socket, NULL);
     }
 }
 
-static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+static void on_connected(void *asker)
 {
-    struct server_words *words = handle->data;
+    struct server_words *words = asker;
 
-    (void)suggested;
-    *buffer = uv_buf_init(words->answer + words->length,
-                          (unsigned)(SERVER_WORDS_MOST - words->length));
-}
-
-static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
-{
-    struct server_words *words = stream->data;
-
-    (void)buffer;
-    if (length >= 0) {
-        words->length += (size_t)length;
-    } else {
-        /* Without room the length is UV_ENOBUFS: there is enough. */
-        end(words, length == UV_EOF || length == UV_ENOBUFS ? 0 : (int)length);
-    }
-}
-
-static void on_written(uv_write_t *write, int status)
-{
-    if (status < 0) {
-        end(write->data, status);
-    }
-}
-
-static void on_connected(uv_connect_t *connect, int status)
-{
-    struct server_words *words = connect->data;
-    uv_stream_t *stream = (uv_stream_t *)&words->socket;
-
-    if (status < 0) {
-        end(words, status);
-        return;
-    }
     words->connected = true;
     words->connect_ms = (double)(uv_hrtime() - words->begun) / 1e6;
     if (words->word[0] == '\0') {
         end(words, 0);
-        return;
+    } else {
+        server_exchange_send(&words->exchange, words->word, strlen(words->word));
     }
-    uv_buf_t word =
-        uv_buf_init((char *)(uintptr_t)words->word, (unsigned)strlen(words->word));
-    status = uv_write(&words->write, stream, &word, 1, on_written);
-    if (status == 0) {
-        status = uv_read_start(stream, on_room, on_read);
+}
+
+static void on_received(void *asker, const char *bytes, size_t length)
+{
+    struct server_words *words = asker;
+    size_t room = SERVER_WORDS_MOST - words->length;
+    size_t kept = length < room ? length : room;
+
+    memcpy(words->answer + words->length, bytes, kept);
+    words->length += kept;
+    if (kept == room) {
+        end(words, 0); /* there is enough */
     }
-    if (status < 0) {
-        end(words, status);
-    }
+}
+
+static void on_failed(void *asker, int status)
+{
+    end(asker, status == UV_EOF ? 0 : status);
 }
 
 int server_words_address(const char *address, struct sockaddr_storage *parsed)
@@ -85,22 +60,15 @@ int server_words_address(const char *address, struct sockaddr_storage *parsed)
 void server_words_ask(struct server_words *words, uv_loop_t *loop, const char *address,
                       const char *word)
 {
-    struct sockaddr_storage parsed;
-    int status = server_words_address(address, &parsed);
+    static const struct server_exchange_calls calls = {
+        .connected = on_connected, .received = on_received, .failed = on_failed};
+    struct sockaddr_storage parsed = {0}; /* libuv refuses this one */
 
+    (void)server_words_address(address, &parsed);
     words->word = word;
     words->begun = uv_hrtime();
-    words->socket.data = words;
-    words->connect.data = words;
-    words->write.data = words;
-    uv_tcp_init(loop, &words->socket);
-    if (status == 0) {
-        status = uv_tcp_connect(&words->connect, &words->socket,
-                                (struct sockaddr *)&parsed, on_connected);
-    }
-    if (status < 0) {
-        end(words, status);
-    }
+    server_exchange_begin(&words->exchange, loop, (struct sockaddr *)&parsed, &calls,
+                          words);
 }
 
 void server_words_give_up(struct server_words *words)

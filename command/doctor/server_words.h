@@ -10,6 +10,8 @@
 
 #include <uv.h>
 
+#include "doctor/server_exchange.h"
+
 #define SERVER_WORDS_MOST 8191 /* of an answer; the rest is not read */
 
 struct server_words {
@@ -22,9 +24,7 @@ struct server_words {
     /* Its own. */
     const char *word;
     uint64_t begun; /* uv_hrtime() */
-    uv_tcp_t socket;
-    uv_connect_t connect;
-    uv_write_t write;
+    struct server_exchange exchange;
 };
 
 /* Takes an address of a server list apart, "10.0.0.1:2181" or "[fd00::1]:2181". Returns 0
@@ -32,7 +32,8 @@ struct server_words {
 int server_words_address(const char *address, struct sockaddr_storage *parsed);
 
 /* Connects to "10.0.0.1:2181" or "[fd00::1]:2181" and asks; word "": it only connects. The
- * question is over when the loop has closed the socket. The struct must be zeroed. */
+ * question is over when the exchange is.
+ * The struct must be zeroed. */
 void server_words_ask(struct server_words *, uv_loop_t *, const char *address,
                       const char *word);
 /* Ends the question with UV_ETIMEDOUT, unless it is over. */
