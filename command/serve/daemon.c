@@ -32,6 +32,8 @@
 #define OTHER_DESCRIPTORS (64U + METRICS_CONNECTIONS_MAX)
 /* How often the daemon checks the socket file. */
 #define SOCKET_FILE_MS 1000U
+/* How long the daemon's end waits for answers of the servers when no hold is left. */
+#define LAST_ANSWERS_MS 1000U
 
 static const struct uvzk__state table[] = {
     UVZK__STATE(DAEMON_, SERVING, ENDING),
@@ -91,18 +93,43 @@ static void close_all(struct daemon *daemon)
     }
     close_handle(daemon, (uv_handle_t *)&daemon->checks);
     close_handle(daemon, (uv_handle_t *)&daemon->socket_file);
+    close_handle(daemon, (uv_handle_t *)&daemon->last_answers);
     close_handle(daemon, (uv_handle_t *)&daemon->expiring.timer);
     daemon->open_handles++; /* the connect timer */
     connection_close(&daemon->zookeeper, on_handle_closed);
 }
 
-/* Runs before the loop waits. */
+static bool has_pending(const struct daemon *daemon)
+{
+    const struct served_connection *connection;
+
+    DL_FOREACH(daemon->connections, connection)
+    {
+        if (connection->pending > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_late(uv_timer_t *last_answers)
+{
+    close_all(last_answers->loop->data);
+}
+
+/* Runs before the loop waits. Requests that were read are answered before the connections
+ * end, a release among them: but not if the servers are silent. */
 static void on_check(uv_prepare_t *checks)
 {
     struct daemon *daemon = checks->loop->data;
 
-    if (daemon->state == DAEMON_ENDING && daemon->hold_count == 0) {
+    if (daemon->state != DAEMON_ENDING || daemon->hold_count > 0) {
+        return;
+    }
+    if (!has_pending(daemon)) {
         close_all(daemon);
+    } else if (!uv_is_active((uv_handle_t *)&daemon->last_answers)) {
+        uv_timer_start(&daemon->last_answers, on_late, LAST_ANSWERS_MS, 0);
     }
 }
 
@@ -379,6 +406,7 @@ static int begin_loop(struct daemon *daemon)
     daemon->loop.data = daemon;
     uv_prepare_init(&daemon->loop, &daemon->checks);
     uv_timer_init(&daemon->loop, &daemon->socket_file);
+    uv_timer_init(&daemon->loop, &daemon->last_answers);
     expiring_holds_init(&daemon->expiring, &daemon->loop);
     failed = begin_signals(daemon);
     return failed == EX_OK && diagnostics_begin() < 0 ? EX_OSERR : failed;

@@ -9,7 +9,8 @@
  * ENDING: no new connection, no new acquire; what waits is cancelled, watches end, and the
  * programs are told that, and that what they hold is lost. Each hold is released when its
  * program releases it or is gone, at the latest when the last validity that the program
- * was told has passed (served_hold.h). CLOSING: the session and all handles are being
+ * was told has passed (served_hold.h). What is pending then gets a moment to be answered.
+ * CLOSING: the session and all handles are being
  * closed. */
 #ifndef DAEMON_H
 #define DAEMON_H
@@ -73,7 +74,8 @@ struct daemon {
     struct metrics_listener metrics;
     uv_signal_t signals[DAEMON_SIGNALS];
     size_t signal_count;
-    uv_prepare_t checks; /* ENDING: checks whether a hold is left */
+    uv_prepare_t checks; /* ENDING: checks whether a hold or a pending request is left */
+    uv_timer_t last_answers; /* ENDING, without holds: how long requests may be pending */
     struct expiring_holds expiring;
     struct served_locks locks;
     struct served_atomics atomics;
