@@ -409,16 +409,16 @@ class Shared(Opened["objects.Shared[V]"], Generic[V]):
     def set(self, value: V, if_unchanged: "Optional[objects.Versioned[V]]" = None) -> None:
         self._ask(lambda shared: shared.set(value, if_unchanged))
 
-    def changed(self) -> "objects.Versioned[V]":
+    def changed(self, timeout: Optional[float] = None) -> "objects.Versioned[V]":
         """Waits for the first value, and then for each change."""
-        return self._ask(lambda value: value.changed())
+        return self._ask(lambda value: value.changed(timeout))
 
 
 class PersistentNode(Opened[objects.PersistentNode]):
     """As uvzk.objects.PersistentNode."""
 
-    def there(self) -> None:
-        self._ask(lambda node: node.there())
+    def there(self, timeout: Optional[float] = None) -> None:
+        self._ask(lambda node: node.there(timeout))
 
     def set(self, data: holds.Data) -> None:
         self._ask(lambda node: node.set(data))
@@ -433,9 +433,9 @@ class GroupMember(Opened[objects.GroupMember]):
     def members(self) -> Dict[str, bytes]:
         return self._ask(lambda member: member.members())
 
-    def changed(self) -> Dict[str, bytes]:
+    def changed(self, timeout: Optional[float] = None) -> Dict[str, bytes]:
         """Waits for the next change."""
-        return self._ask(lambda member: member.changed())
+        return self._ask(lambda member: member.changed(timeout))
 
 
 class Client:

@@ -45,9 +45,10 @@ class Latest:
         self._line = line
         self._news.set()
 
-    async def get(self) -> Line:
-        """Returns each of them once."""
-        await self._news.wait()
+    async def get(self, timeout: Optional[float] = None) -> Line:
+        """Returns each of them once. asyncio.TimeoutError after so many seconds, if there is none."""
+        if not self._news.is_set():
+            await asyncio.wait_for(self._news.wait(), timeout)
         self._news.clear()
         return self._line
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, Generic, Optional, TypeVar, Union
 
 from .connection import Connection, Latest, Line
-from .errors import UvzkError, UvzkLost, error_of, lost_because_of
+from .errors import UvzkError, UvzkLost, UvzkTimeout, error_of, lost_because_of
 from .holds import Data, data_field, data_of
 
 if TYPE_CHECKING:
@@ -86,11 +86,14 @@ class Opened:
             raise self._lost
         return await self._connection.ask(op, object=self._number, **fields)
 
-    async def _next(self) -> Line:
-        """The latest event that was not returned yet, or the next one."""
+    async def _next(self, timeout: Optional[float]) -> Line:
+        """The latest event that was not returned yet, or the next one, if it comes within so many seconds."""
         if self._connection is None:
             raise UvzkError("UVZK_ECLOSED", "it is not open: use `async with`")
-        event = {} if self._lost else await self._news.get()
+        try:
+            event = {} if self._lost else await self._news.get(timeout)
+        except asyncio.TimeoutError:
+            raise UvzkTimeout("UV_ETIMEDOUT", "nothing has changed in time", retriable=True) from None
         if self._lost:
             raise self._lost
         return event
@@ -129,9 +132,10 @@ class Shared(Opened, Generic[V]):
         same = {} if if_unchanged is None else {"mzxid": if_unchanged.mzxid, "version": if_unchanged.version}
         await self._ask("set", **self._field(value), **same)
 
-    async def changed(self) -> "Versioned[V]":
-        """Returns the first value that is known, and then the latest one after each change."""
-        return self._versioned(await self._next())
+    async def changed(self, timeout: Optional[float] = None) -> "Versioned[V]":
+        """Returns the first value that is known, and then the latest one after each change. UvzkTimeout after so
+        many seconds; the next call returns what has changed since."""
+        return self._versioned(await self._next(timeout))
 
 
 class PersistentNode(Opened):
@@ -141,9 +145,10 @@ class PersistentNode(Opened):
         more = {"persistent": True} if persistent else {}
         super().__init__(client, "persistent_node", {"path": path, **data_field(data), **more})
 
-    async def there(self) -> None:
-        """Returns when the znode is there; again, when it is there again or has other data."""
-        await self._next()
+    async def there(self, timeout: Optional[float] = None) -> None:
+        """Returns when the znode is there; again, when it is there again or has other data. UvzkTimeout after so many
+        seconds."""
+        await self._next(timeout)
 
     async def set(self, data: Data) -> None:
         """Returns before the servers have it: wait for there()."""
@@ -164,7 +169,8 @@ class GroupMember(Opened):
         answer = await self._ask("get")
         return {row["member"]: data_of(row) for row in answer.get("members", [])}
 
-    async def changed(self) -> Dict[str, bytes]:
-        """Returns the members after the next change of the group, or of this member's znode."""
-        await self._next()
+    async def changed(self, timeout: Optional[float] = None) -> Dict[str, bytes]:
+        """Returns the members after the next change of the group, or of this member's znode. UvzkTimeout after so many
+        seconds."""
+        await self._next(timeout)
         return await self.members()
