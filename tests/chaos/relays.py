@@ -50,7 +50,7 @@ class Lane:
 
     def __init__(self, link, source, target, outwards):
         self.link, self.source, self.target, self.outwards = link, source, target, outwards
-        self.pieces = []  # [when due, bytes], in order
+        self.pieces = []  # [when due, bytes], in order; without bytes: the source has closed
         self.asleep = False
         self.first = b"" if not outwards else None
 
@@ -65,10 +65,10 @@ class Lane:
             return
         except OSError:
             data = b""
-        if not data:
-            self.link.close()
-            return
-        self.look_for_session(data)
+        if data:
+            self.look_for_session(data)
+        else:
+            self.link.forget(self.source)
         self.pieces.append([time.monotonic() + self.link.relay.delay, data])
         self.write()
 
@@ -89,6 +89,8 @@ class Lane:
             due, data = self.pieces[0]
             if due > time.monotonic():
                 return self.sleep_until(due)
+            if not data:
+                return self.link.close()
             part = data[:relay.dribble] if relay.dribble else data
             try:
                 sent = self.target.send(part)
@@ -235,7 +237,7 @@ class Relay:
         for near in self.waiting:
             self.connect(near)
         self.waiting = []
-        for link in self.links:
+        for link in list(self.links):
             for lane in link.lanes:
                 lane.write()
         for link in self.waiting_close:
