@@ -258,6 +258,6 @@ async function main(cases) {
 }
 
 module.exports = {
-  CHILD, Daemon, HOSTS, Lines, OPTIONS, PATIENCE_MS, UVZK, ask, assert, both, children, lost, main, nothingIsLeft, nowMs,
+  CHILD, Daemon, HOSTS, Lines, OPTIONS, PATIENCE_MS, PYTHON, UVZK, ask, assert, both, children, lost, main, nothingIsLeft, nowMs,
   opened, refused, sleep, start, stateOf, until, untilBlocking, untilSeen, uvzk, waiting, withChild, withSocket,
 }

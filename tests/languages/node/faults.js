@@ -13,7 +13,7 @@ const {
 const SESSION_S = 3
 const WORKERS = Number(process.env.UVZK_WORKERS || 8)
 const PACKAGE = path.resolve(__dirname, '../../../clients/node')
-const SHORT = { ...CHILD, options: [...CHILD.options, '--session-timeout', `${SESSION_S}`, '--tick', '0.1'] }
+const SHORT = { ...CHILD, options: [...CHILD.options, '--session-timeout', `${SESSION_S}`] }
 const withChild = async () => opened(await uvzk.connect(SHORT))
 
 const cases = {}
