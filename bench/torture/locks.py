@@ -1,14 +1,14 @@
 """The locks of the table: how the program of each is called, and what is known of it beforehand."""
 
 import dataclasses
+import json
 import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import typing
 
-from servers import NotThere
+from servers import PROJECT, NotThere
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 PYTHON = "/usr/bin/python3"
@@ -25,6 +25,7 @@ class Lock:
     cancel: str = "no"  # how an acquire that waits is given up, by its documentation
     not_played: tuple = ()  # faults that cannot be made
     versions: tuple = ()  # Debian's packages
+    packages: tuple = ()  # npm's
 
 
 def python(script, *more):
@@ -48,8 +49,46 @@ def file_lock(script):
     return command
 
 
+def curator(build, servers, name, timeout_ms):
+    """Debian's, or that of a class path in UVZK_CURATOR_JARS."""
+    path = build / "bench" / "curator_class_path"
+    own = path.read_text().strip() if path.exists() else ""
+    if not own:
+        raise NotThere("Curator was not there when bench/ was built")
+    jars = os.environ.get("UVZK_CURATOR_JARS")
+    return ["java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}:{build / 'bench' / 'classes'}" if jars else own,
+            "CuratorLock", servers, name, timeout_ms]  # fmt: skip
+
+
+def node_packages(build):
+    return build / "torture" / "node"
+
+
+def node(script):
+    def command(build, servers, name, timeout_ms):
+        modules = node_packages(build) / "node_modules"
+        if not modules.exists():
+            raise NotThere("the packages of npm are not installed (bench/torture/run --install)")
+        return ["env", f"NODE_PATH={modules}", "node", PROGRAMS / "node" / script, servers, name, timeout_ms]
+
+    return command
+
+
+def install(build):
+    """The Debian packages, and what package-lock.json says of npm's."""
+    subprocess.run([PROJECT / "tools" / "install-packages", "torture"], check=True)
+    packages = node_packages(build)
+    packages.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(PROGRAMS / "node" / name, packages)
+    subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=packages, check=True)
+
+
 NO_SERVER = ("cut", "delay", "server_stop", "server_restart", "clock")
 OWN = "this repository"
+ETCD = "https://github.com/etcd-io/etcd/tree/release-3.4/etcdctl"
+REDLOCK = "https://github.com/mike-marcacci/node-redlock#usage"
+REDIS = ("redis-server",)
 LOCKS = [
     Lock("none", "no lock", "none", file_lock("no_lock.py"), "the control that must lose", not_played=NO_SERVER),
     Lock("flock", "flock(1)", "none", file_lock("flock.py"), "https://man7.org/linux/man-pages/man1/flock.1.html",
@@ -64,6 +103,22 @@ LOCKS = [
     Lock("kazoo", "kazoo `Lock`", "zookeeper", python("kazoo_lock.py"),
          "https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html", cancel="yes", not_played=("clock",),
          versions=("python3-kazoo",)),
+    Lock("curator", "Curator `InterProcessMutex`", "zookeeper", curator,
+         "https://curator.apache.org/docs/recipes-shared-reentrant-lock", cancel="interrupt its thread", not_played=("clock",),
+         versions=("libcurator-recipes-java",)),
+    Lock("etcdctl", "`etcdctl lock`", "etcd", python("etcd_command.py"), f"{ETCD}#lock-options-lockname-command-arg1-arg2-",
+         fenced=True, cancel="kill it", not_played=("clock", "block"), versions=("etcd-server", "etcd-client")),
+    Lock("etcd3", "python-etcd3 `Lock`", "etcd", python("etcd3_lock.py"),
+         "https://python-etcd3.readthedocs.io/en/latest/usage.html#lock", not_played=("clock",),
+         versions=("etcd-server", "python3-etcd3")),
+    Lock("redlock-1", "redlock, 1 server", "redis", node("redlock.js"), REDLOCK, versions=REDIS, packages=("redlock", "ioredis")),
+    Lock("redlock-5", "redlock, 5 servers", "redis5", node("redlock.js"), REDLOCK, versions=REDIS,
+         packages=("redlock", "ioredis")),
+    Lock("redis-semaphore-1", "redis-semaphore `Mutex`, 1 server", "redis", node("redis_semaphore.js"),
+         "https://github.com/swarthy/redis-semaphore#mutex", cancel="yes", versions=REDIS, packages=("redis-semaphore", "ioredis")),
+    Lock("redis-semaphore-5", "redis-semaphore `RedlockMutex`, 5 servers", "redis5", node("redis_semaphore.js"),
+         "https://github.com/swarthy/redis-semaphore#redlockmutex", cancel="yes", versions=REDIS,
+         packages=("redis-semaphore", "ioredis")),
 ]  # fmt: skip
 
 
@@ -83,8 +138,9 @@ def command_of(lock, build, servers, name, timeout_ms):
 
 
 def versions(lock):
-    """Of Debian's packages, and of Python where the program is one."""
-    found = {}
+    """{package: version}"""
+    wanted = json.loads((PROGRAMS / "node" / "package.json").read_text())["dependencies"]
+    found = {package: wanted[package] for package in lock.packages}
     for package in lock.versions:
         told = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True, check=False)  # fmt: skip

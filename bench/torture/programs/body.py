@@ -22,7 +22,7 @@ A lock has acquire(), which returns the token or None, holds(), renew(), which i
 release()."""
 
 import os
-import sys
+import subprocess
 import threading
 import time
 
@@ -122,13 +122,12 @@ def serve(lock, *failures):
 
 def command(arguments, environment=None):
     """As serve(), of a command that runs another one while it holds a lock: critical_section.py."""
-    import subprocess
-
     say("ready")
-    section = [sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "critical_section.py")]
+    section = os.path.join(os.path.dirname(os.path.abspath(__file__)), "critical_section.py")
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "TORTURE_INPUT": f"/proc/{os.getpid()}/fd/0", **(environment or {})}
     try:
         while answer("lock"):
-            code = subprocess.run([*arguments, *section], env={**os.environ, **(environment or {})}, check=False).returncode
+            code = subprocess.run([*arguments, section], env=environment, check=False).returncode
             say("unlocked", code)
     except EOFError:
         pass

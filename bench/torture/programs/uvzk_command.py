@@ -10,4 +10,4 @@ import body
 
 uvzk, servers, name, timeout_ms = sys.argv[1:]
 body.command([uvzk, "lock", "--quiet", "--no-config", "--hosts", servers, "--session-timeout", str(int(timeout_ms) / 1000),
-              "--tick", "1", "/" + name, "--"])  # fmt: skip
+              "--tick", "0.5", "/" + name, "--"])  # fmt: skip

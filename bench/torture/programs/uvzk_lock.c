@@ -13,7 +13,7 @@
 #include <uvzk.h>
 
 #define TICK_MS 20
-#define SERVER_TICK_MS 1000
+#define SERVER_TICK_MS 500
 
 static uvzk_client_t client;
 static uvzk_mutex_t mutex;

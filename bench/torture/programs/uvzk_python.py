@@ -18,7 +18,7 @@ class Mutex(body.Lock):
     def __init__(self, command, servers, name, timeout_ms):
         seconds = str(int(timeout_ms) / 1000)
         self.client = uvzk.blocking.Client(
-            servers, command=command, options=["--session-timeout", seconds, "--tick", "1", "--no-config", "--quiet"])
+            servers, command=command, options=["--session-timeout", seconds, "--tick", "0.5", "--no-config", "--quiet"])
         self.mutex = self.client.mutex("/" + name)
         self.hold = None
 
