@@ -19,6 +19,7 @@ LIVE_OF_LOOP = ("conformance_native", "conformance_real", "live_addresses", "liv
                 "live_why_no_connection", "test_zk_port")  # these test loop/
 # The libraries that test programs share: with assertions, and as a release build has it.
 SHARED = ("uvzk_inside", "uvzk_inside_closing")
+WITH_CLOSING = "test_broken_client"  # the one that has the second library
 ABOUT_OTHERS = ("test_sim", "test_sim_client", "test_sim_server")
 PASSES, SKIPPED = "passes", "skipped"
 OUTPUT_MAX = 256 << 20  # bytes of output that a test may write
@@ -60,6 +61,8 @@ class Workshop:
         self.digest = ""  # of the sources
         self.passed = set()  # tests that have passed without a mutant
         self.unfit = {}  # tests that have not: name, how
+        self.built = set()  # names of tests
+        self.shared = SHARED  # libraries to build anew for each mutant
 
     # ------------------------------------------------------------- the copy
 
@@ -163,15 +166,9 @@ class Workshop:
         return {"src": [name for name in quick if name not in native],
                 "loop": units + native + live}
 
-    def build_all(self):
-        """Builds everything once without a mutant, and finds the tests of each directory."""
+    def find_tests(self):
+        """Finds the tests of each directory."""
         names = self.names_of_tests()
-        if not self.ninja(*dict.fromkeys(names["src"] + names["loop"])):
-            raise SystemExit(f"the unbroken tree does not build: {self.output}/build.txt")
-        self.whole.mkdir(exist_ok=True)
-        for name in SHARED:
-            for library in self.build.rglob(f"lib{name}.so"):
-                shutil.copy2(library, self.whole)
         headers = {f"test_{path.stem}" for room in ("src", "loop")
                    for path in (self.tree / room).rglob("*.h")}  # fmt: skip
         self.of_headers = sorted(headers.intersection(names["src"] + names["loop"]))
@@ -179,6 +176,22 @@ class Workshop:
         self.tests = {}
         for directory, its in names.items():
             self.tests[directory] = [by_name[name] for name in its]
+
+    def build_tests(self, names):
+        """Builds tests without a mutant, and keeps their library. ctest tells the commands of tests that are built."""
+        if not self.ninja(*dict.fromkeys([*self.shared, *names])):
+            raise SystemExit(f"the unbroken tree does not build: {self.output}/build.txt")
+        if not self.built.issuperset(names):
+            self.built.update(names)
+            self.find_tests()
+        self.whole.mkdir(exist_ok=True)
+        for name in self.shared:
+            for library in self.build.rglob(f"lib{name}.so"):
+                shutil.copy2(library, self.whole)
+
+    def build_all(self):
+        self.shared = SHARED
+        self.build_tests([test.name for tests in self.tests.values() for test in tests])
 
     def order(self, test, mutant):
         """The sort key of a test: first the test that noticed this mutant before, then quick tests
@@ -256,7 +269,7 @@ class Workshop:
         return test.name in self.passed
 
     def first_failure(self, mutant):
-        """Returns (name, how) of the first test that notices the mutant, or None."""
+        """Returns (name, how) of the first test that notices the mutant, or None. Only tests that are built."""
         tests = self.tests[mutant.file.split("/")[0]]
         # The test of a header has the header's functions in itself, so it is built anew, and
         # whether it is fit can be found out only before that.
@@ -264,11 +277,13 @@ class Workshop:
         for test in tests:
             if file.suffix == ".h" and test.name == f"test_{file.stem}":
                 self.is_fit(test)
-        if not self.ninja(*SHARED, *self.of_headers):
+        if not self.ninja(*self.shared, *self.built.intersection(self.of_headers)):
             return "the linker", "fails"
         for test in sorted(tests, key=lambda test: self.order(test, mutant)):
-            if self.took.get(test.name, 0) > self.longest:
+            if test.name not in self.built or self.took.get(test.name, 0) > self.longest:
                 continue
+            if test.name == mutant.noticed_by:
+                self.is_fit(test)  # if it hangs then, its usual time is known
             if time.monotonic() >= self.end:
                 raise NoTime
             how = self.run_again(test)
