@@ -18,7 +18,7 @@ static bool removes_watches(const struct uvzk__port *port)
     return true;
 }
 
-const struct history_transport history_transport = {.histories = 10000,
+const struct history_transport history_transport = {.histories = 5000,
                                                     .port_new = port_new,
                                                     .set_latency = sim_set_latency,
                                                     .auth_failed = sim_auth_failed,
