@@ -27,6 +27,7 @@ enum uvzk__opcode {
     UVZK__OPCODE_MULTI_READ = 22,
     UVZK__OPCODE_AUTH = 100,
     UVZK__OPCODE_SET_WATCHES = 101,
+    UVZK__OPCODE_SASL = 102,
     UVZK__OPCODE_SET_WATCHES2 = 105,
     UVZK__OPCODE_ADD_WATCH = 106
 };
@@ -36,7 +37,8 @@ enum uvzk__fixed_xid {
     UVZK__XID_EVENT = -1,
     UVZK__XID_PING = -2,
     UVZK__XID_AUTH = -4,
-    UVZK__XID_SET_WATCHES = -8
+    UVZK__XID_SET_WATCHES = -8,
+    UVZK__XID_SASL = -16
 };
 
 #endif

@@ -35,6 +35,7 @@ static const struct uvzk__jute_field data_stat[] = {FIELD(BYTES, data), STAT, EN
 static const struct uvzk__jute_field children[] = {CHILDREN, END};
 static const struct uvzk__jute_field children_stat[] = {CHILDREN, STAT, END};
 static const struct uvzk__jute_field body_err[] = {FIELD(INT, body_err), END};
+static const struct uvzk__jute_field token[] = {FIELD(BYTES, data), END};
 static const struct uvzk__jute_field event[] = {FIELD(INT, event), FIELD(INT, state),
                                                 FIELD(BYTES, path), END};
 
@@ -61,6 +62,7 @@ static const struct uvzk__message_form replies[] = {
     {UVZK__OPCODE_SET_WATCHES, UVZK__ALONE, nothing},
     {UVZK__OPCODE_SET_WATCHES2, UVZK__ALONE, nothing},
     {UVZK__OPCODE_AUTH, UVZK__ALONE, nothing},
+    {UVZK__OPCODE_SASL, UVZK__ALONE, token},
     {UVZK__OPCODE_PING, UVZK__ALONE, nothing},
     {UVZK__OPCODE_CLOSE_SESSION, UVZK__ALONE, nothing},
     {UVZK__OPCODE_EVENT, UVZK__ALONE, event},

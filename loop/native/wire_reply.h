@@ -58,6 +58,7 @@ struct uvzk__wire_stat {
  *   GET_CHILDREN2                     children stat
  *   MULTI MULTI_READ                  results; err is 0 also if an operation has failed
  *   ADD_WATCH                         body_err (0)
+ *   SASL                              data (a token; null: there is none)
  *   EVENT (of no request)             event state path
  *   DELETE CHECK_WATCHES REMOVE_WATCHES SET_WATCHES SET_WATCHES2 AUTH PING CLOSE_SESSION
  *                                     -

@@ -40,6 +40,7 @@ static const struct uvzk__jute_field create_ttl[] = {
     FIELD(INT, mode),   FIELD(LONG, ttl_ms), END};
 static const struct uvzk__jute_field auth[] = {FIELD(INT, mode), FIELD(BYTES, scheme),
                                                FIELD(BYTES, data), END};
+static const struct uvzk__jute_field token[] = {FIELD(BYTES, data), END};
 static const struct uvzk__jute_field set_watches[] = {
     FIELD(LONG, zxid), LIST(watches[0], uvzk__jute_string),
     LIST(watches[1], uvzk__jute_string), LIST(watches[2], uvzk__jute_string), END};
@@ -73,6 +74,7 @@ static const struct uvzk__message_form requests[] = {
     {UVZK__OPCODE_SET_WATCHES, UVZK__ALONE, set_watches},
     {UVZK__OPCODE_SET_WATCHES2, UVZK__ALONE, set_watches2},
     {UVZK__OPCODE_AUTH, UVZK__ALONE, auth},
+    {UVZK__OPCODE_SASL, UVZK__ALONE, token},
     {UVZK__OPCODE_PING, UVZK__ALONE, nothing},
     {UVZK__OPCODE_CLOSE_SESSION, UVZK__ALONE, nothing},
     {0, 0, NULL},

@@ -61,6 +61,7 @@ enum uvzk__watch_list {
  *   ADD_WATCH REMOVE_WATCHES CHECK_WATCHES path mode
  *   SET_WATCHES SET_WATCHES2               zxid watches
  *   AUTH                                   mode (0), scheme, data
+ *   SASL                                   data (a token; not null)
  *   MULTI MULTI_READ                       ops
  *   PING CLOSE_SESSION                     - */
 struct uvzk__wire_request {

@@ -4,19 +4,31 @@
 #include "native/wire_reply.h"
 #include "uvzk.h"
 
-static const int32_t opcodes[] = {
-    UVZK__OPCODE_CLOSE_SESSION,  UVZK__OPCODE_ERROR,
-    UVZK__OPCODE_EVENT,          UVZK__OPCODE_CREATE,
-    UVZK__OPCODE_DELETE,         UVZK__OPCODE_EXISTS,
-    UVZK__OPCODE_GET_DATA,       UVZK__OPCODE_SET_DATA,
-    UVZK__OPCODE_GET_CHILDREN,   UVZK__OPCODE_SYNC,
-    UVZK__OPCODE_PING,           UVZK__OPCODE_GET_CHILDREN2,
-    UVZK__OPCODE_CHECK,          UVZK__OPCODE_MULTI,
-    UVZK__OPCODE_CREATE2,        UVZK__OPCODE_CHECK_WATCHES,
-    UVZK__OPCODE_REMOVE_WATCHES, UVZK__OPCODE_CREATE_CONTAINER,
-    UVZK__OPCODE_CREATE_TTL,     UVZK__OPCODE_MULTI_READ,
-    UVZK__OPCODE_AUTH,           UVZK__OPCODE_SET_WATCHES,
-    UVZK__OPCODE_SET_WATCHES2,   UVZK__OPCODE_ADD_WATCH};
+static const int32_t opcodes[] = {UVZK__OPCODE_CLOSE_SESSION,
+                                  UVZK__OPCODE_ERROR,
+                                  UVZK__OPCODE_EVENT,
+                                  UVZK__OPCODE_CREATE,
+                                  UVZK__OPCODE_DELETE,
+                                  UVZK__OPCODE_EXISTS,
+                                  UVZK__OPCODE_GET_DATA,
+                                  UVZK__OPCODE_SET_DATA,
+                                  UVZK__OPCODE_GET_CHILDREN,
+                                  UVZK__OPCODE_SYNC,
+                                  UVZK__OPCODE_PING,
+                                  UVZK__OPCODE_GET_CHILDREN2,
+                                  UVZK__OPCODE_CHECK,
+                                  UVZK__OPCODE_MULTI,
+                                  UVZK__OPCODE_CREATE2,
+                                  UVZK__OPCODE_CHECK_WATCHES,
+                                  UVZK__OPCODE_REMOVE_WATCHES,
+                                  UVZK__OPCODE_CREATE_CONTAINER,
+                                  UVZK__OPCODE_CREATE_TTL,
+                                  UVZK__OPCODE_MULTI_READ,
+                                  UVZK__OPCODE_AUTH,
+                                  UVZK__OPCODE_SET_WATCHES,
+                                  UVZK__OPCODE_SET_WATCHES2,
+                                  UVZK__OPCODE_ADD_WATCH,
+                                  UVZK__OPCODE_SASL};
 
 #define OPCODES (sizeof(opcodes) / sizeof(opcodes[0]))
 

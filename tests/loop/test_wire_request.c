@@ -62,7 +62,7 @@ static const int32_t alone[] = {UVZK__OPCODE_CREATE,        UVZK__OPCODE_CREATE2
                                 UVZK__OPCODE_CHECK_WATCHES, UVZK__OPCODE_REMOVE_WATCHES,
                                 UVZK__OPCODE_SET_WATCHES,   UVZK__OPCODE_SET_WATCHES2,
                                 UVZK__OPCODE_AUTH,          UVZK__OPCODE_PING,
-                                UVZK__OPCODE_CLOSE_SESSION};
+                                UVZK__OPCODE_CLOSE_SESSION, UVZK__OPCODE_SASL};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -195,6 +195,10 @@ static void simple_requests_have_these_bytes(void **state)
                                               .data = uvzk__jute_text("u:p")},
                  "0000001d fffffffc 00000064 00000000 00000006 646967657374 00000003 "
                  "753a70");
+    assert_frame(&(struct uvzk__wire_request){.xid = UVZK__XID_SASL,
+                                              .opcode = UVZK__OPCODE_SASL,
+                                              .data = uvzk__jute_text("ab")},
+                 "0000000e fffffff0 00000066 00000002 6162");
     assert_frame(&(struct uvzk__wire_request){.xid = 2,
                                               .opcode = UVZK__OPCODE_REMOVE_WATCHES,
                                               .path = uvzk__jute_text("/a"),
