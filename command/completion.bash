@@ -2,7 +2,7 @@
 
 _uvzk_options() { # <subcommand>
     local connection="--hosts --session-timeout --connect-timeout --tick --namespace --auth-file
-        --transport --tls --tls-ca --tls-cert --tls-key --tls-name --config --no-config --verbose --quiet --help"
+        --transport --tls --tls-ca --tls-cert --tls-key --tls-name --sasl --config --no-config --verbose --quiet --help"
     case $1 in
     lock)
         echo "--exclusive --shared --mutex --leases --nonblock --wait --timeout --conflict-exit-code --on-lost
@@ -39,7 +39,7 @@ _uvzk_command_at() {
             --min-hold | --key | --once-per | --offset | --slack | --done-exit-code | \
             --id | --pause | --max-reign | \
             --hosts | --session-timeout | --connect-timeout | --tick | --namespace | --auth-file | \
-            --transport | --tls-ca | --tls-cert | --tls-key | --tls-name | --config | -w | -E | -c | -H)
+            --transport | --tls-ca | --tls-cert | --tls-key | --tls-name | --sasl | --config | -w | -E | -c | -H)
             i=$((i + 1))
             ;;
         -*) ;;

@@ -4,7 +4,7 @@
 # before PATH, 1 before CMD, 2 behind CMD's name.
 function __uvzk_job_words
     set -l with_argument -H -w -E -c --hosts --session-timeout --connect-timeout --tick --namespace \
-        --auth-file --transport --tls-ca --tls-cert --tls-key --tls-name --config --leases --wait --timeout \
+        --auth-file --transport --tls-ca --tls-cert --tls-key --tls-name --sasl --config --leases --wait --timeout \
         --conflict-exit-code --on-lost --grace --max-hold --min-hold --key --once-per --offset --slack \
         --done-exit-code --data --command --id --pause --max-reign
     set -l skip 2
@@ -124,6 +124,7 @@ complete -c uvzk -n "__uvzk_is $all" -r -F -l tls-ca -d 'PEM file of the CAs of 
 complete -c uvzk -n "__uvzk_is $all" -r -F -l tls-cert -d 'PEM file of the certificate of the client'
 complete -c uvzk -n "__uvzk_is $all" -r -F -l tls-key -d 'PEM file of its key'
 complete -c uvzk -n "__uvzk_is $all" -x -l tls-name -d 'Name in the certificates of the servers'
+complete -c uvzk -n "__uvzk_is $all" -x -l sasl -d 'Who you are, by SASL'
 complete -c uvzk -n "__uvzk_is $all" -r -F -l config -d 'Options, instead of the usual uvzk.conf'
 complete -c uvzk -n "__uvzk_is $all" -l no-config -d 'Read no uvzk.conf'
 complete -c uvzk -n "__uvzk_is $all" -s v -l verbose -d 'Report what happens'

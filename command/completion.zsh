@@ -15,6 +15,7 @@ _uvzk_connection=(
     '--tls-cert=[certificate of the client]:PEM file:_files'
     '--tls-key=[key of the certificate]:PEM file:_files'
     '--tls-name=[name in the certificates of the servers]:name: '
+    '--sasl=[who you are, by SASL]:list of mechanism=NAME and more: '
     '(--no-config)--config=[options, instead of the usual uvzk.conf]:file:_files'
     '(--config)--no-config[read no uvzk.conf]'
     '(-v --verbose)'{-v,--verbose}'[report what happens]'

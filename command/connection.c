@@ -59,6 +59,10 @@ const char connection_help[] =
     "      --tls-cert FILE       PEM file of the client's certificate\n"
     "      --tls-key FILE        PEM file of its key; else that of the certificate\n"
     "      --tls-name NAME       in the servers' certificates, instead of their hosts\n"
+    "      --sasl LIST           who you are, with the native transport: "
+    "mechanism=GSSAPI,\n"
+    "                            keytab=FILE, ... or mechanism=DIGEST-MD5,user=NAME,\n"
+    "                            password-file=FILE\n"
     "  -v, --verbose             report what happens on standard error\n"
     "  -q, --quiet               do not report there that there is no connection\n";
 
@@ -148,6 +152,10 @@ bool connection_option(struct connection_options *options, int option,
         return tls_option(options, &options->tls_key, argument);
     case CONNECTION_FIRST_OPTION + 10:
         return tls_option(options, &options->tls_name, argument);
+    case CONNECTION_FIRST_OPTION + 13:
+        options->sasl = argument;
+        options->transport = "native";
+        return true;
     case CONNECTION_FIRST_OPTION + 11:
         options->config = argument;
         return true;
@@ -209,7 +217,8 @@ static int check_auth(const struct connection_options *options)
     return EX_USAGE;
 }
 
-/* Only the native transport has TLS, so an option for TLS also selects that transport. */
+/* Only the native transport has TLS and SASL, so an option for them also selects that
+ * transport. */
 static void apply_command_line(const struct connection_options *options)
 {
     if (options->session_ms != NOT_GIVEN) {
@@ -221,11 +230,14 @@ static void apply_command_line(const struct connection_options *options)
     if (options->ns != NULL) {
         configured.ns = options->ns;
     }
+    if (options->sasl != NULL) {
+        configured.sasl = options->sasl;
+    }
     if (options->transport != NULL) {
         configured.transport = strcmp(options->transport, "native") == 0
                                    ? UVZK_TRANSPORT_NATIVE
                                    : UVZK_TRANSPORT_C_CLIENT;
-    } else if (configured.tls != NULL) {
+    } else if (configured.tls != NULL || configured.sasl != NULL) {
         configured.transport = UVZK_TRANSPORT_NATIVE;
     }
 }

@@ -35,6 +35,7 @@ struct connection_options {
     const char *transport; /* "c-client" or "native"; NULL: not given */
     bool tls;              /* one of the options --tls... was given */
     const char *tls_ca, *tls_cert, *tls_key, *tls_name; /* NULL: not given */
+    const char *sasl;                                   /* NULL: not given */
     const char *tls_host; /* the name of the servers' certificates if no option gives one;
                              NULL: that of each server in hosts */
     bool has_tls;         /* after connection_options_complete: from any source */
@@ -67,6 +68,7 @@ enum { CONNECTION_FIRST_OPTION = 1000, CONNECTION_LAST_OPTION = 1099 };
         {"tls-cert", required_argument, NULL, CONNECTION_FIRST_OPTION + 8},        \
         {"tls-key", required_argument, NULL, CONNECTION_FIRST_OPTION + 9},         \
         {"tls-name", required_argument, NULL, CONNECTION_FIRST_OPTION + 10},       \
+        {"sasl", required_argument, NULL, CONNECTION_FIRST_OPTION + 13},           \
         {"config", required_argument, NULL, CONNECTION_FIRST_OPTION + 11},         \
         {"no-config", no_argument, NULL, CONNECTION_FIRST_OPTION + 12},            \
         {"quiet", no_argument, NULL, 'q'},                                         \

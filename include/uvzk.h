@@ -320,7 +320,8 @@ typedef enum {
                                     two threads for each session; the default. Under load
                                     uvzk adds a third. UV_ENOTSUP if uvzk was built
                                     without it */
-    UVZK_TRANSPORT_NATIVE        /* by uvzk itself, on the loop, without a thread; the
+    UVZK_TRANSPORT_NATIVE        /* by uvzk itself, on the loop, without a thread (but see
+                                    SASL below); the
                                     default if uvzk was built without the C client */
 } uvzk_transport_t;
 
@@ -493,6 +494,8 @@ typedef struct uvzk_client_options_s {
     uint32_t transport;            /* uvzk_transport_t */
     void *copies;                  /* private; of uvzk_client_options_set and _parse */
     uint32_t mixed_kinds;          /* uvzk_mixed_kinds_t */
+    const char *sasl;              /* NULL: no SASL. See below. Needs
+                                      UVZK_TRANSPORT_NATIVE */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
@@ -516,6 +519,40 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
  * old ones. uvzk_client_last_error tells why uvzk refused a server, or a server refused
  * the client.
  *
+ * SASL (options.sasl): who the client is for the servers, a comma-separated list of entries,
+ * each at most once. The client authenticates after it has connected, at every connection,
+ * before it sends anything else.
+ *
+ *   mechanism=GSSAPI      Kerberos, by MIT's library, and these entries:
+ *   principal=NAME        the client's; default the first one of the keytab or the cache
+ *   keytab=FILE           the client's key. uvzk gets tickets with it, keeps them in memory,
+ *                         and renews them at half of their life; default none
+ *   ccache=NAME           a cache of tickets (kinit), or where those of the keytab are kept;
+ *                         default the user's, or memory
+ *   service=NAME          the first part of the servers' principals; default zookeeper
+ *   realm=NAME            their realm; default the client's
+ *   host=NAME             the second part of every server's principal; default the host name
+ *                         in options.hosts, or the name of an address there
+ *   canonical=yes         the second part is the name that each server's address has in the
+ *                         DNS, as Curator and Java expect; default no
+ *
+ *   mechanism=DIGEST-MD5  a user and a password that the servers know:
+ *   user=NAME
+ *   password-file=FILE    its first line is the password; only its owner should be able to
+ *                         read it. It is read in uvzk_client_init, and again, on the loop's
+ *                         thread, at each connection
+ *
+ * GSSAPI runs on a thread of the client, which exists from uvzk_client_init to the close, or
+ * longer: a close does not wait for a KDC, so the thread ends, and frees its memory, up to
+ * some seconds later. A program must not unload the library meanwhile. While no KDC answers,
+ * uvzk goes on trying; the code is UV_EHOSTUNREACH.
+ *
+ * If a server refuses the client, the session ends with UVZK_EAUTH, and the client does not
+ * try again. If a server offers no SASL, or does not prove who it is, a client without a
+ * session ends with UVZK_EAUTH, and one with a session tries other servers until the session
+ * expires. So it is too if a server serves only clients that authenticate, and options.sasl
+ * is NULL. uvzk_client_last_error has the reason.
+ *
  * Several sessions (options.sessions): one session can own about 13,000 znodes, because
  * the server lists all of them in one transaction when it ends the session, and cannot
  * read back a transaction of more than 2 MB (ZOOKEEPER-4306). With n sessions a client
@@ -537,10 +574,11 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
 
 /* Initialises a client. Copies the options and sends nothing. After it has returned 0,
  * uvzk_client_close must be called. UV_EINVAL: hosts is missing or malformed, or another
- * option is unknown or out of range, or a file of options.tls is unusable. UVZK_EPATH:
- * malformed chroot or namespace; a chroot that contains a comma is not at the end of
- * hosts. UV_ENOTSUP: options.tls is set, and the transport is the C client, or uvzk was
- * built without OpenSSL; the transport is the C client, and uvzk was built without it.
+ * option is unknown or out of range, or a file of options.tls or options.sasl is unusable.
+ * UVZK_EPATH: malformed chroot or namespace; a chroot that contains a comma is not at the
+ * end of hosts. UV_ENOTSUP: options.tls or options.sasl is set, and the transport is the C
+ * client, or uvzk was built without TLS or SASL; the mechanism of options.sasl is not
+ * available; the transport is the C client, and uvzk was built without it.
  * UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);

@@ -6,6 +6,7 @@
 
 #include "base/deadline.h"
 #include "base/list.h"
+#include "native/authentication.h"
 #include "native/handshake.h"
 #include "uvzk.h"
 
@@ -106,7 +107,7 @@ static int read_asked(struct uvzk__native_session *session,
     return 0;
 }
 
-/* The server has granted the session. */
+/* The server has granted the session, and accepts the client. */
 static void native_connection_take(struct uvzk__native_session *session,
                                    const struct uvzk__connect_response *response)
 {
@@ -125,6 +126,25 @@ static void native_connection_take(struct uvzk__native_session *session,
         become_connected(session, watches_lost);
     } else {
         begin_asking(session);
+    }
+}
+
+static void native_connection_granted(struct uvzk__native_session *session,
+                                      const struct uvzk__connect_response *response)
+{
+    if (session->sasl_context != NULL) {
+        uvzk__authentication_begin(session, response);
+    } else if (announce_connection(session)) {
+        native_connection_take(session, response);
+    }
+}
+
+/* The rpcs that were submitted meanwhile may close the port, and with it the exchange. */
+void uvzk__native_connection_authenticated(struct uvzk__native_session *session)
+{
+    if (announce_connection(session)) {
+        uvzk__native_session_end_exchange(session);
+        native_connection_take(session, &session->granted);
     }
 }
 
@@ -147,9 +167,7 @@ static void read_response(struct uvzk__native_session *session,
                                     response.session_id != 0);
         break;
     case UVZK__HANDSHAKE_GRANTED:
-        if (announce_connection(session)) {
-            native_connection_take(session, &response);
-        }
+        native_connection_granted(session, &response);
         break;
     }
 }
@@ -186,6 +204,10 @@ static int read_message(struct uvzk__native_session *session,
 
     if (status < 0) {
         return status;
+    }
+    if (header.err == UVZK__ERR_AUTH_REQUIRED) {
+        uvzk__authentication_is_required(session);
+        return 0;
     }
     switch (header.xid) {
     case UVZK__XID_PING:
@@ -227,6 +249,9 @@ static const char *loss_text(const struct uvzk__native_session *session,
         session->last_zxid > 0) {
         return UVZK__OLDER_DATA_TEXT;
     }
+    if (status == UV_EOF && session->state == UVZK__NATIVE_AUTHENTICATING) {
+        return "closed the connection while the client authenticated by SASL";
+    }
     return status == UV_EOF        ? "closed the connection"
            : status == UV_EPROTO   ? "sent what ZooKeeper does not send"
            : status == UV_EMSGSIZE ? "sent a message that is too long"
@@ -245,6 +270,8 @@ static void read_frames(struct uvzk__native_session *session, int status)
         if (session->state == UVZK__NATIVE_ASKING ||
             session->state == UVZK__NATIVE_CONNECTED) {
             rc = read_message(session, frame);
+        } else if (session->state == UVZK__NATIVE_AUTHENTICATING) {
+            rc = uvzk__authentication_read(session, frame);
         } else {
             read_response(session, frame);
         }
@@ -337,6 +364,16 @@ static void check_silence(struct uvzk__native_session *session, uint64_t now)
     }
 }
 
+/* What a server has had no time for. */
+static const char *late_text(const struct uvzk__native_session *session)
+{
+    return session->state == UVZK__NATIVE_AUTHENTICATING
+               ? uvzk__authentication_late_text(session)
+           : uvzk__stream_is_handshaking(session->stream)
+               ? "has not finished the TLS handshake yet"
+               : "no answer yet";
+}
+
 void uvzk__native_connection_due(struct uvzk__sockets *sockets)
 {
     struct uvzk__native_session *session =
@@ -349,10 +386,7 @@ void uvzk__native_connection_due(struct uvzk__sockets *sockets)
     if (session->state == UVZK__NATIVE_CONNECTED) {
         check_silence(session, now);
     } else if (session->stream != NULL && session->deadline <= now) {
-        uvzk__native_session_try_next(session, UV_ETIMEDOUT,
-                                      uvzk__stream_is_handshaking(session->stream)
-                                          ? "has not finished the TLS handshake yet"
-                                          : "no answer yet");
+        uvzk__native_session_try_next(session, UV_ETIMEDOUT, late_text(session));
     }
     if (session->state == UVZK__NATIVE_CONNECTED && ping_at(session) <= now) {
         native_connection_ping(session);

@@ -507,7 +507,8 @@ static const struct uvzk__transport transport = {
 
 struct uvzk__loop_port *uvzk__native_port_new(uv_loop_t *loop,
                                               const uvzk_client_options_t *options,
-                                              struct uvzk__tls_context *tls)
+                                              struct uvzk__tls_context *tls,
+                                              struct uvzk__sasl_context *sasl)
 {
     struct uvzk__native_port *port =
         (void *)uvzk__loop_port_new(sizeof(*port), loop, options, &transport);
@@ -519,6 +520,6 @@ struct uvzk__loop_port *uvzk__native_port_new(uv_loop_t *loop,
     uvzk__chroot_init(&port->chroot, uvzk__hosts_chroot(port->base.options.hosts));
     port->base.port.chroot_length = strlen(uvzk__hosts_chroot(port->base.options.hosts));
     uvzk__native_session_init(&port->session, &port->base, &port->watches, &port->chroot,
-                              tls, &session_user);
+                              tls, sasl, &session_user);
     return &port->base;
 }

@@ -23,7 +23,9 @@ static const struct uvzk__state table[] = {
     UVZK__STATE(UVZK__NATIVE_, DOWN, SEEKING),
     UVZK__STATE(UVZK__NATIVE_, SEEKING, CONNECTING, DOWN),
     UVZK__STATE(UVZK__NATIVE_, CONNECTING, ESTABLISHING, SEEKING, DOWN),
-    UVZK__STATE(UVZK__NATIVE_, ESTABLISHING, ASKING, CONNECTED, SEEKING, DOWN),
+    UVZK__STATE(UVZK__NATIVE_, ESTABLISHING, AUTHENTICATING, ASKING, CONNECTED, SEEKING,
+                DOWN),
+    UVZK__STATE(UVZK__NATIVE_, AUTHENTICATING, ASKING, CONNECTED, SEEKING, DOWN),
     UVZK__STATE(UVZK__NATIVE_, ASKING, CONNECTED, SEEKING, DOWN),
     UVZK__STATE(UVZK__NATIVE_, CONNECTED, SEEKING, DOWN),
 };
@@ -32,6 +34,9 @@ static bool invariant_holds(const void *object)
 {
     const struct uvzk__native_session *session = object;
 
+    if ((session->state == UVZK__NATIVE_AUTHENTICATING) != (session->sasl != NULL)) {
+        return false;
+    }
     switch (session->state) {
     case UVZK__NATIVE_DOWN:
     case UVZK__NATIVE_SEEKING:
@@ -75,9 +80,8 @@ static void log_line(struct uvzk__native_session *session, const char *line)
     }
 }
 
-/* Reports and logs what is wrong with the server of the stream. */
-static void native_session_blame(struct uvzk__native_session *session, int code,
-                                 const char *text)
+void uvzk__native_session_blame(struct uvzk__native_session *session, int code,
+                                const char *text)
 {
     char line[UVZK__SERVER_TEXT + UVZK__TLS_TEXT];
 
@@ -99,8 +103,15 @@ static void retire_stream(struct uvzk__native_session *session,
     }
 }
 
+void uvzk__native_session_end_exchange(struct uvzk__native_session *session)
+{
+    uvzk__sasl_free(session->sasl);
+    session->sasl = NULL;
+}
+
 static void drop_stream(struct uvzk__native_session *session)
 {
+    uvzk__native_session_end_exchange(session);
     retire_stream(session, session->stream, false);
     session->stream = NULL;
 }
@@ -185,7 +196,7 @@ static void connect_next(struct uvzk__native_session *session)
                             UVZK__NATIVE_CONNECTING);
             return;
         }
-        native_session_blame(session, status, uv_strerror(status));
+        uvzk__native_session_blame(session, status, uv_strerror(status));
         if (session->state != UVZK__NATIVE_SEEKING) {
             return;
         }
@@ -226,7 +237,7 @@ void uvzk__native_session_try_next(struct uvzk__native_session *session, int cod
     drop_stream(session);
     uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
                     UVZK__NATIVE_SEEKING);
-    native_session_blame(session, code, text);
+    uvzk__native_session_blame(session, code, text);
     if (session->state == UVZK__NATIVE_SEEKING) {
         connect_next(session);
     }
@@ -269,7 +280,7 @@ void uvzk__native_session_lose(struct uvzk__native_session *session, int code,
         uvzk__search_avoid(session->search, session->server);
     }
     native_session_disconnect(session, code);
-    native_session_blame(session, code, text);
+    uvzk__native_session_blame(session, code, text);
 }
 
 void uvzk__native_session_leave(struct uvzk__native_session *session)
@@ -277,7 +288,7 @@ void uvzk__native_session_leave(struct uvzk__native_session *session)
     if (session->state == UVZK__NATIVE_CONNECTED) {
         uvzk__search_avoid(session->search, session->server);
         native_session_disconnect(session, UVZK_EDIVERGED);
-        native_session_blame(session, UVZK_EDIVERGED, UVZK__DIVERGED_TEXT);
+        uvzk__native_session_blame(session, UVZK_EDIVERGED, UVZK__DIVERGED_TEXT);
     }
 }
 
@@ -290,6 +301,7 @@ static struct uvzk__stream *native_session_forget(struct uvzk__native_session *s
     struct uvzk__stream *stream = session->stream;
 
     session->stream = NULL;
+    uvzk__native_session_end_exchange(session);
     forget_servers(session);
     forget_session(session);
     session->unanswered_rearms = session->failed_rearms = 0;
@@ -318,7 +330,8 @@ void uvzk__native_session_finish(struct uvzk__native_session *session,
 /* Returns true if the session lives at the server of the stream. */
 static bool is_granted(const struct uvzk__native_session *session)
 {
-    return session->state == UVZK__NATIVE_ASKING ||
+    return session->state == UVZK__NATIVE_AUTHENTICATING ||
+           session->state == UVZK__NATIVE_ASKING ||
            session->state == UVZK__NATIVE_CONNECTED;
 }
 
@@ -395,12 +408,14 @@ void uvzk__native_session_init(struct uvzk__native_session *session,
                                struct uvzk__loop_port *port,
                                struct uvzk__watch_table *watches,
                                struct uvzk__chroot *chroot, struct uvzk__tls_context *tls,
+                               struct uvzk__sasl_context *sasl,
                                const struct uvzk__native_session_user *user)
 {
     session->port = port;
     session->watches = watches;
     session->chroot = chroot;
     session->tls = uvzk__tls_context_share(tls);
+    session->sasl_context = uvzk__sasl_context_share(sasl);
     session->user = user;
     session->timeout_ms = port->options.session_timeout_ms;
     session->search_user = (struct uvzk__search_user){.done = search_done,
@@ -486,5 +501,7 @@ void uvzk__native_session_end(struct uvzk__native_session *session)
 {
     uvzk__ending_streams_free(&session->endings);
     uvzk__tls_context_free(session->tls);
+    uvzk__sasl_context_free(session->sasl_context);
+    explicit_bzero(session->granted_password, sizeof(session->granted_password));
     explicit_bzero(session->password, sizeof(session->password));
 }

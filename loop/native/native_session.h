@@ -6,8 +6,10 @@
  *      ^                ^ ^ ^                               | connected
  *      |                | | `-------- fails ----------------|
  *      |                | |                                 v
- *      |                | `---------- fails ---------- ESTABLISHING
- *      |                |                                   | the session lives
+ *      |                | |---------- fails ---------- ESTABLISHING
+ *      |                | |                                 | the session lives
+ *      |                | |                                 |----------> AUTHENTICATING
+ *      |                | `---------- fails ----------------|<---------------'
  *      | the session    |                                   |----------> ASKING
  *      | ends, from     |                                   v                |
  *      `- every state   |---- the connection is lost --- CONNECTED <---------|
@@ -15,7 +17,8 @@
  *
  * SEEKING: the search probes the addresses of the connect string (discovery/search.h).
  * CONNECTING: the kernel connects, then TLS begins if it is wanted. ESTABLISHING: the
- * connect request is sent. ASKING: the server is asked what it knows (port/dialect.h).
+ * connect request is sent. AUTHENTICATING: only with SASL; the server is to accept the client
+ * (authentication.h). Until then the session is not the one to continue. ASKING: the server is asked what it knows (port/dialect.h).
  * The user is not told of a session that is lost in this state, and the next connection
  * begins another one.
  *
@@ -34,6 +37,7 @@
 #include "native/chroot.h"
 #include "native/conduct.h"
 #include "native/ending_streams.h"
+#include "native/sasl.h"
 #include "native/stream.h"
 #include "native/tls.h"
 #include "native/watch_table.h"
@@ -44,12 +48,13 @@
 #define UVZK__PASSWORD_MAX 64U
 
 enum uvzk__native_session_state {
-    UVZK__NATIVE_DOWN,         /* next: SEEKING */
-    UVZK__NATIVE_SEEKING,      /* next: CONNECTING DOWN */
-    UVZK__NATIVE_CONNECTING,   /* next: ESTABLISHING SEEKING DOWN */
-    UVZK__NATIVE_ESTABLISHING, /* next: ASKING CONNECTED SEEKING DOWN */
-    UVZK__NATIVE_ASKING,       /* next: CONNECTED SEEKING DOWN */
-    UVZK__NATIVE_CONNECTED     /* next: SEEKING DOWN */
+    UVZK__NATIVE_DOWN,           /* next: SEEKING */
+    UVZK__NATIVE_SEEKING,        /* next: CONNECTING DOWN */
+    UVZK__NATIVE_CONNECTING,     /* next: ESTABLISHING SEEKING DOWN */
+    UVZK__NATIVE_ESTABLISHING,   /* next: AUTHENTICATING ASKING CONNECTED SEEKING DOWN */
+    UVZK__NATIVE_AUTHENTICATING, /* next: ASKING CONNECTED SEEKING DOWN */
+    UVZK__NATIVE_ASKING,         /* next: CONNECTED SEEKING DOWN */
+    UVZK__NATIVE_CONNECTED       /* next: SEEKING DOWN */
 };
 
 extern const struct uvzk__machine uvzk__native_session_machine;
@@ -85,7 +90,8 @@ struct uvzk__native_session {
     struct uvzk__loop_port *port;
     struct uvzk__watch_table *watches;
     struct uvzk__chroot *chroot;
-    struct uvzk__tls_context *tls; /* NULL: plain text; shared, see tls.h */
+    struct uvzk__tls_context *tls;           /* NULL: plain text; shared, see tls.h */
+    struct uvzk__sasl_context *sasl_context; /* NULL: no SASL; shared, see sasl.h */
 
     struct uvzk__sockets sockets;
     bool has_sockets; /* they are open */
@@ -101,6 +107,10 @@ struct uvzk__native_session {
     struct uvzk__stream *stream;            /* NULL in DOWN and SEEKING */
     struct uvzk__ending_streams endings;    /* of this session and of earlier ones */
 
+    struct uvzk__sasl *sasl;               /* owned: the exchange of AUTHENTICATING */
+    struct uvzk__connect_response granted; /* in AUTHENTICATING, by the server */
+    unsigned char granted_password[UVZK__PASSWORD_MAX];
+
     int64_t id; /* 0: there is no session to continue */
     unsigned char password[UVZK__PASSWORD_MAX];
     size_t password_length;
@@ -112,18 +122,19 @@ struct uvzk__native_session {
     uint64_t touched_at;
     bool carries_touch;           /* the stream, since touched_at */
     uint64_t received;            /* bytes of the stream at received_at */
-    uint64_t deadline;            /* of CONNECTING, ESTABLISHING and ASKING */
+    uint64_t deadline;            /* of CONNECTING to ASKING */
     uint64_t alarm_at;            /* when the sockets' alarm comes at the latest */
     struct uvzk__conduct conduct; /* the server's, while CONNECTED */
     unsigned unanswered_rearms;   /* requests that re-arm watches */
     unsigned failed_rearms;       /* connections in turn that ended at them */
 };
 
-/* In memory of zeros. The pointers are borrowed; tls is shared. */
+/* In memory of zeros. The pointers are borrowed; tls and sasl are shared. */
 void uvzk__native_session_init(struct uvzk__native_session *session,
                                struct uvzk__loop_port *port,
                                struct uvzk__watch_table *watches,
                                struct uvzk__chroot *chroot, struct uvzk__tls_context *tls,
+                               struct uvzk__sasl_context *sasl,
                                const struct uvzk__native_session_user *user);
 /* Begins a session, which must be DOWN. 0; or UV_ENOMEM, UV_EMFILE, ...: then it is
  * DOWN. */
@@ -173,6 +184,12 @@ void uvzk__native_session_end(struct uvzk__native_session *session);
 
 /* A step begins, and the server has a limited time for it. */
 void uvzk__native_session_allow_step(struct uvzk__native_session *session);
+/* Reports and logs what is wrong with the server of the stream, unless the session is
+ * CONNECTED or DOWN. */
+void uvzk__native_session_blame(struct uvzk__native_session *session, int code,
+                                const char *text);
+/* The exchange of SASL is over. */
+void uvzk__native_session_end_exchange(struct uvzk__native_session *session);
 /* The server of the stream cannot be used, and the session is not CONNECTED: tries the
  * next one. */
 void uvzk__native_session_try_next(struct uvzk__native_session *session, int code,

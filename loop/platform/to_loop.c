@@ -50,6 +50,16 @@ void uvzk__to_loop_push(struct uvzk__to_loop *to_loop, struct uvzk__to_loop_entr
     pthread_mutex_unlock(&to_loop->mutex);
 }
 
+/* The entry may be on the list that uvzk__to_loop_drain goes through: then that has called the
+ * caller. */
+void uvzk__to_loop_take_back(struct uvzk__to_loop *to_loop,
+                             struct uvzk__to_loop_entry *entry)
+{
+    pthread_mutex_lock(&to_loop->mutex);
+    uvzk__list_remove(&entry->link);
+    pthread_mutex_unlock(&to_loop->mutex);
+}
+
 void uvzk__to_loop_wake(struct uvzk__to_loop *to_loop)
 {
     /* Attaching the queue wakes the loop anyway. */

@@ -51,6 +51,11 @@ void uvzk__to_loop_destroy(struct uvzk__to_loop *to_loop);
 void uvzk__to_loop_push(struct uvzk__to_loop *to_loop, struct uvzk__to_loop_entry *entry,
                         uvzk__arrive_cb arrive);
 
+/* Removes an entry that was pushed, and for which `arrive` has not been called. To be called
+ * on the loop's thread. */
+void uvzk__to_loop_take_back(struct uvzk__to_loop *to_loop,
+                             struct uvzk__to_loop_entry *entry);
+
 /* Makes the loop run the callback of its async handle in its next iteration. Does nothing
  * while the queue is not attached. To be called on the loop's thread. */
 void uvzk__to_loop_wake(struct uvzk__to_loop *to_loop);

@@ -8,9 +8,16 @@
 
 #include "discovery/hosts.h"
 #include "native/native_port.h"
+#include "native/sasl.h"
 #include "native/tls.h"
 #include "port/loop_port.h"
 #include "session/c_client.h"
+
+/* What the native ports of a client have in common; NULL: there is none. */
+struct contexts {
+    struct uvzk__tls_context *tls;
+    struct uvzk__sasl_context *sasl;
+};
 
 /* Every port of such a client is a loop_port. */
 static struct uvzk__loop_port *loop_port(struct uvzk__port *port)
@@ -20,16 +27,16 @@ static struct uvzk__loop_port *loop_port(struct uvzk__port *port)
 
 static struct uvzk__loop_port *new_port(uv_loop_t *loop,
                                         const uvzk_client_options_t *options,
-                                        struct uvzk__tls_context *tls)
+                                        const struct contexts *contexts)
 {
     return options->transport == UVZK_TRANSPORT_NATIVE
-               ? uvzk__native_port_new(loop, options, tls)
+               ? uvzk__native_port_new(loop, options, contexts->tls, contexts->sasl)
                : uvzk__zk_port_new(loop, options);
 }
 
 /* Creates a client over one port for each session. No port is started before the client
  * exists, so that nothing has to be undone on the loop after a failure. */
-static int create_with(struct uvzk__tls_context *tls, uv_loop_t *loop,
+static int create_with(const struct contexts *contexts, uv_loop_t *loop,
                        uvzk_client_t *client, const uvzk_client_options_t *options)
 {
     struct uvzk__port *ports[UVZK__SESSIONS_MAX];
@@ -37,7 +44,7 @@ static int create_with(struct uvzk__tls_context *tls, uv_loop_t *loop,
     int rc = 0;
 
     while (rc == 0 && count < options->sessions) {
-        struct uvzk__loop_port *port = new_port(loop, options, tls);
+        struct uvzk__loop_port *port = new_port(loop, options, contexts);
         rc = port == NULL ? UV_ENOMEM : 0;
         if (port != NULL) {
             ports[count++] = &port->port;
@@ -60,13 +67,18 @@ static int create_with(struct uvzk__tls_context *tls, uv_loop_t *loop,
 static int client_init_create(uv_loop_t *loop, uvzk_client_t *client,
                               const uvzk_client_options_t *options)
 {
-    struct uvzk__tls_context *tls = NULL;
-    int rc = options->tls == NULL ? 0 : uvzk__tls_context_new(options->tls, &tls);
+    struct contexts contexts = {.tls = NULL};
+    int rc =
+        options->tls == NULL ? 0 : uvzk__tls_context_new(options->tls, &contexts.tls);
 
-    if (rc == 0) {
-        rc = create_with(tls, loop, client, options);
-        uvzk__tls_context_free(tls);
+    if (rc == 0 && options->sasl != NULL) {
+        rc = uvzk__sasl_context_new(options->sasl, &contexts.sasl);
     }
+    if (rc == 0) {
+        rc = create_with(&contexts, loop, client, options);
+    }
+    uvzk__sasl_context_free(contexts.sasl);
+    uvzk__tls_context_free(contexts.tls);
     return rc;
 }
 

@@ -16,6 +16,7 @@ OPTIONS = {
     "UVZK_BUILD_SIM": "OFF",
     "UVZK_BUILD_COMMAND": "OFF",
     "UVZK_PROBES": "OFF",
+    "UVZK_SASL": "OFF",
 }
 
 

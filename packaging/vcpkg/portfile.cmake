@@ -10,6 +10,7 @@ vcpkg_cmake_configure(
     -DUVZK_BUILD_SIM=OFF
     -DUVZK_BUILD_COMMAND=OFF
     -DUVZK_PROBES=OFF
+    -DUVZK_SASL=OFF
 )
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/uvzk)

@@ -69,6 +69,14 @@ static const char *missing_tls(const uvzk_client_options_t *options)
                  "tunnel to the servers' TLS port";
 }
 
+static const char *missing_sasl(const uvzk_client_options_t *options)
+{
+    return options->sasl == NULL || options->transport == UVZK_TRANSPORT_NATIVE
+               ? NULL
+               : "options.sasl: uvzk has SASL only over the native transport; set "
+                 "options.transport to UVZK_TRANSPORT_NATIVE";
+}
+
 int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t *from)
 {
     int status;
@@ -84,6 +92,9 @@ int uvzk__options_read(uvzk_client_options_t *into, const uvzk_client_options_t 
     status = uvzk__refuse_if(UV_EINVAL, invalid_option(into));
     if (status == 0) {
         status = uvzk__refuse_if(UV_ENOTSUP, missing_tls(into));
+    }
+    if (status == 0) {
+        status = uvzk__refuse_if(UV_ENOTSUP, missing_sasl(into));
     }
     if (status == 0) {
         status = uvzk__acl_check(into->acl, into->acl_count);

@@ -90,7 +90,7 @@ static void note_event(struct uvzk__session *session,
         break;
     default:
         trouble.code = event->status;
-        trouble.text = uvzk_strerror(event->status);
+        trouble.text = uvzk__no_connection_text(session, event->status);
         trouble.address = uvzk__no_connection_address(session, event->status);
         break;
     }

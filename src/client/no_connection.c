@@ -44,6 +44,13 @@ const char *uvzk__no_connection_address(const struct uvzk__session *session, int
     return no_connection->code == code ? no_connection->address : "";
 }
 
+const char *uvzk__no_connection_text(const struct uvzk__session *session, int code)
+{
+    const struct uvzk__no_connection *no_connection = &session->lifecycle->no_connection;
+
+    return no_connection->code == code ? no_connection->text : uvzk_strerror(code);
+}
+
 /* If several sessions have no connection, only the first of them logs it, because they
  * usually have the same reason. */
 static bool speaks_for_others(const struct uvzk__session *session)
@@ -65,12 +72,15 @@ bool uvzk__no_connection_because(struct uvzk__session *session,
 
     no_connection->code = error->code;
     no_connection->at_ms = uvzk__now(session);
-    /* The caller may pass the recorded address itself (uvzk__no_connection_address). */
+    /* The caller may pass what is recorded itself (uvzk__no_connection_address, _text). */
     if (error->address != no_connection->address) {
         (void)snprintf(no_connection->address, sizeof(no_connection->address), "%s",
                        error->address);
     }
-    (void)snprintf(no_connection->text, sizeof(no_connection->text), "%s", error->text);
+    if (error->text != no_connection->text) {
+        (void)snprintf(no_connection->text, sizeof(no_connection->text), "%s",
+                       error->text);
+    }
     return no_connection->since_ms != 0 &&
            no_connection->at_ms >= no_connection->say_at_ms && speaks_for_others(session);
 }

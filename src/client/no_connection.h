@@ -11,7 +11,7 @@ struct uvzk__session;
 
 #define UVZK__CONNECT_ERROR_ADDRESS \
     300 /* room for a host name of 255 bytes, or an address, and the port */
-#define UVZK__CONNECT_ERROR_TEXT 200
+#define UVZK__CONNECT_ERROR_TEXT 400
 
 /* One for each session. */
 struct uvzk__no_connection {
@@ -37,6 +37,10 @@ void uvzk__no_connection_end(struct uvzk__session *);
 /* The address that was last reported with this code, by the search for servers; "" if the
  * last reason had another code. */
 const char *uvzk__no_connection_address(const struct uvzk__session *, int code);
+
+/* What was last reported with this code, such as what a server lacks; what the code means if
+ * the last reason had another code. */
+const char *uvzk__no_connection_text(const struct uvzk__session *, int code);
 
 /* Records a reason. Returns true if it is time to log it. */
 bool uvzk__no_connection_because(struct uvzk__session *,

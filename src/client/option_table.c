@@ -166,6 +166,14 @@ static const struct uvzk__option table[] = {
      .meaning = "What follows if a contender of another kind of lock came first at the "
                 "path.",
      .usual = "warn"},
+    {.name = "sasl",
+     FIELD(sasl),
+     .kind = UVZK__OPTION_TEXT,
+     .meaning = "A list of `mechanism=GSSAPI` with `principal=NAME`, `keytab=FILE`, "
+                "`ccache=NAME`, `service=NAME`, `realm=NAME`, `host=NAME` and "
+                "`canonical=yes`; or of `mechanism=DIGEST-MD5`, `user=NAME` and "
+                "`password-file=FILE`. Needs the transport `native`.",
+     .usual = "no SASL"},
 };
 
 enum { COUNT = sizeof(table) / sizeof(table[0]) };

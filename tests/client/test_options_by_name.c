@@ -77,6 +77,7 @@ static void each_field_is_set(void **state)
     set("tls", "");
     set("sessions", "32");
     set("transport", "native");
+    set("sasl", "mechanism=GSSAPI");
     assert_string_equal(options.hosts, "a:1,b:2/chroot");
     assert_int_equal(options.session_timeout_ms, 10000);
     assert_int_equal(options.tick_ms, 10);
@@ -97,6 +98,7 @@ static void each_field_is_set(void **state)
     assert_string_equal(options.tls, "");
     assert_int_equal(options.sessions, 32);
     assert_int_equal(options.transport, UVZK_TRANSPORT_NATIVE);
+    assert_string_equal(options.sasl, "mechanism=GSSAPI");
 }
 
 static void each_word_stands_for_its_constant(void **state)

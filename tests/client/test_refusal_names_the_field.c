@@ -101,6 +101,7 @@ OPTION(no_data, options->default_data_length = 1)
 OPTION(no_acl, options->acl_count = 1)
 OPTION(tls, options->tls = "ca.pem,client.pem,client.key")
 OPTION(tls_of_nothing, options->tls = "")
+OPTION(sasl, options->sasl = "mechanism=GSSAPI")
 
 static void test_options_of_a_client(void **state)
 {
@@ -125,6 +126,7 @@ static void test_options_of_a_client(void **state)
     REFUSED(UV_EINVAL, "options.acl ", options_with(no_acl));
     REFUSED(UV_ENOTSUP, "options.tls: ", options_with(tls));
     REFUSED(UV_ENOTSUP, "options.tls: ", options_with(tls_of_nothing));
+    REFUSED(UV_ENOTSUP, "options.sasl: ", options_with(sasl));
     uvzk_client_options_init(&options);
     options.hosts = "127.0.0.1:2181";
     options.acl = &none;

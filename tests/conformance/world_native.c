@@ -6,7 +6,7 @@
 struct uvzk__loop_port *world_port_new(uv_loop_t *loop,
                                        const uvzk_client_options_t *options)
 {
-    return uvzk__native_port_new(loop, options, NULL);
+    return uvzk__native_port_new(loop, options, NULL, NULL);
 }
 
 bool world_has_persistent_watches(void)

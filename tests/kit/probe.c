@@ -162,6 +162,7 @@ static void on_no_connection(struct uvzk__port_user *user,
     assert(error->code < 0 && error->address != NULL && error->text[0] != '\0');
     probe->troubles++;
     probe->trouble_code = error->code;
+    snprintf(probe->trouble_text, sizeof(probe->trouble_text), "%s", error->text);
     probe->left += error->code == UVZK_EDIVERGED && error->address[0] != '\0';
 }
 

@@ -71,8 +71,9 @@ struct probe {
     uint64_t submitted, replies;
     uint64_t owed; /* how many replies must have come before the next CONNECTED */
     unsigned turns, log_lines, closed;
-    unsigned troubles;    /* how often no_connection() was called */
-    int trouble_code;     /* the last code that it reported */
+    unsigned troubles; /* how often no_connection() was called */
+    int trouble_code;  /* the last code that it reported */
+    char trouble_text[600];
     unsigned left;        /* how often that was UVZK_EDIVERGED, with an address */
     bool inside, closing; /* a function of the port is running; close() was called */
     bool reopens;         /* calls open() inside EXPIRED, AUTH_FAILED, OPEN_FAILED */

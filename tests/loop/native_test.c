@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "native/native_port.h"
+#include "native/sasl.h"
 #include "run_loop.h"
 
 struct native_test_settings native_test_settings;
@@ -27,7 +28,11 @@ static struct uvzk__port *make_port(struct native_test *test)
 {
     char hosts[128];
     uvzk_client_options_t options;
+    struct uvzk__sasl_context *sasl = NULL;
 
+    if (native_test_settings.sasl != NULL) {
+        assert_int_equal(uvzk__sasl_context_new(native_test_settings.sasl, &sasl), 0);
+    }
     uvzk_client_options_init(&options);
     snprintf(hosts, sizeof(hosts), "%s%s%s%s", test->server.hosts,
              native_test_settings.two_servers ? "," : "",
@@ -38,8 +43,10 @@ static struct uvzk__port *make_port(struct native_test *test)
     options.auth = options.auth_scheme == NULL ? NULL : "secret";
     options.auth_length = options.auth_scheme == NULL ? 0 : 6;
     options.session_timeout_ms = native_test_settings.session_timeout_ms;
-    struct uvzk__loop_port *port = uvzk__native_port_new(&test->loop, &options, NULL);
+    struct uvzk__loop_port *port =
+        uvzk__native_port_new(&test->loop, &options, NULL, sasl);
     assert_non_null(port);
+    uvzk__sasl_context_free(sasl);
     uvzk__port_loop_start(&port->port_loop);
     return &port->port;
 }

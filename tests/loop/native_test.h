@@ -16,6 +16,7 @@ struct native_test {
 struct native_test_settings {
     const char *chroot;
     const char *auth_scheme;
+    const char *sasl;            /* as in options.sasl; NULL: none */
     uint32_t session_timeout_ms; /* asked for, and granted */
     bool two_servers;            /* it knows the other one, too */
 };
@@ -44,5 +45,6 @@ int native_turn_tests_run(void);
 int native_reply_tests_run(void);
 int native_list_tests_run(void);
 int native_conduct_tests_run(void);
+int native_authentication_tests_run(void);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "native/digest_md5.h"
+
 #define FRAME_MAX (4U << 20)
 
 struct scripted_connection {
@@ -344,12 +346,89 @@ static void hear_question(struct scripted_connection *connection,
     }
 }
 
+/* What the user's client has to be answered: its own response has the random text. */
+static void prove(const struct uvzk__wire_request *request, const char *password,
+                  char proof[64])
+{
+    struct uvzk__digest_challenge challenge = {"zk-sasl-md5", "n0nce", true};
+    struct uvzk__jute_writer ignored;
+    char cnonce[33], expected[UVZK__MD5_TEXT];
+    const char *at = memmem(request->data.at, request->data.length, "cnonce=\"", 8);
+
+    assert_non_null(at);
+    memcpy(cnonce, at + 8, 32);
+    cnonce[32] = '\0';
+    const struct uvzk__digest_client client = {"bob", password, cnonce};
+    uvzk__jute_writer_init(&ignored);
+    assert_int_equal(uvzk__digest_respond(&challenge, &client, &ignored, expected), 0);
+    /* The client's response is the right one. */
+    if (strcmp(password, "secret") == 0) {
+        assert_int_equal(ignored.length, request->data.length);
+        assert_memory_equal(ignored.bytes, request->data.at, ignored.length);
+    }
+    uvzk__jute_writer_end(&ignored);
+    snprintf(proof, 64, "rspauth=%s", expected);
+}
+
+static void answer_sasl(struct scripted_connection *connection, int32_t xid, int32_t err,
+                        const char *token)
+{
+    const struct uvzk__wire_reply reply = {.xid = xid,
+                                           .opcode = UVZK__OPCODE_SASL,
+                                           .err = err,
+                                           .data = uvzk__jute_text(token)};
+
+    send_reply(connection, &reply);
+}
+
+static void hear_sasl(struct scripted_connection *connection,
+                      const struct uvzk__wire_request *request)
+{
+    static const char challenge[] = "realm=\"zk-sasl-md5\",nonce=\"n0nce\",charset=utf-8,"
+                                    "algorithm=md5-sess";
+    struct scripted_server *server = connection->server;
+    bool first = request->data.length == 0;
+    char proof[64];
+
+    note(server, first ? "sasl" : "response");
+    switch (server->sasl) {
+    case SASL_SILENT:
+        return;
+    case SASL_ABSENT:
+        answer_sasl(connection, request->xid, 0, NULL);
+        return;
+    case SASL_BABBLES:
+        answer_sasl(connection, request->xid, 0, "nonce");
+        return;
+    case SASL_STRANGE:
+        answer_sasl(connection, 1, 0, challenge);
+        return;
+    default:
+        break;
+    }
+    if (first) {
+        answer_sasl(connection, request->xid, 0, challenge);
+    } else if (server->sasl == SASL_REFUSES || server->sasl == SASL_DEMANDS) {
+        answer_sasl(connection, request->xid, server->sasl == SASL_REFUSES ? -115 : -124,
+                    NULL);
+        drop(connection);
+    } else {
+        prove(request, server->sasl == SASL_IMPOSTOR ? "other" : "secret", proof);
+        answer_sasl(connection, request->xid, 0, server->sasl == SASL_LAX ? NULL : proof);
+    }
+}
+
 static void hear(struct scripted_connection *connection, struct uvzk__jute_bytes frame)
 {
     struct scripted_server *server = connection->server;
     struct uvzk__wire_request request;
 
     assert_int_equal(uvzk__wire_request_read(frame, &request), 0);
+    if (server->demands && request.opcode != UVZK__OPCODE_SASL) {
+        answer(connection, request.xid, UVZK__OPCODE_AUTH, -124);
+        drop(connection);
+        return;
+    }
     if (is_question(&request)) {
         hear_question(connection, &request);
         return;
@@ -365,6 +444,9 @@ static void hear(struct scripted_connection *connection, struct uvzk__jute_bytes
         note(server, "auth %.*s", (int)request.scheme.length,
              (const char *)request.scheme.at);
         answer(connection, UVZK__XID_AUTH, UVZK__OPCODE_AUTH, server->auth_err);
+        break;
+    case UVZK__OPCODE_SASL:
+        hear_sasl(connection, &request);
         break;
     case UVZK__OPCODE_CLOSE_SESSION:
         server->closes++;

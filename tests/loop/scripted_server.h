@@ -20,6 +20,19 @@
 
 struct scripted_connection;
 
+/* A server to whom the user "bob" has the password "secret". */
+enum scripted_sasl {
+    SASL_RIGHT,    /* it speaks DIGEST-MD5 */
+    SASL_ABSENT,   /* it answers no token */
+    SASL_LAX,      /* it lets in whom it has refused, without a proof */
+    SASL_IMPOSTOR, /* it does not know the password */
+    SASL_REFUSES,  /* it refuses the response, and closes the connection */
+    SASL_DEMANDS,  /* it refuses it as one that serves only clients that authenticate */
+    SASL_BABBLES,  /* its challenge is none */
+    SASL_SILENT,   /* it answers nothing */
+    SASL_STRANGE   /* its answer has another xid */
+};
+
 struct scripted_server {
     uv_loop_t *loop;
     uv_tcp_t listener;
@@ -46,6 +59,8 @@ struct scripted_server {
     bool ignores_pings;      /* it counts pings, and does not answer them */
     bool breaks;             /* sends a wrong frame when it has granted a session */
     bool drops_granted;      /* closes the connection then */
+    bool demands;            /* it serves only clients that authenticate */
+    enum scripted_sasl sasl; /* what it says to a client that authenticates */
 
     /* What has happened. */
     struct scripted_connection *connections; /* the last one first */

@@ -338,5 +338,5 @@ int main(void)
     return failed + native_dialect_tests_run() + native_watch_tests_run() +
            native_sending_tests_run() + native_turn_tests_run() +
            native_reply_tests_run() + native_list_tests_run() +
-           native_conduct_tests_run();
+           native_conduct_tests_run() + native_authentication_tests_run();
 }

@@ -31,6 +31,7 @@
 #include "locks/semaphore/lease_request.h"
 #include "membership/persistent_node.h"
 #include "native/native_session.h"
+#include "native/sasl.h"
 #include "port/dialect.h"
 #include "port/loop_port.h"
 #include "proof/prover.h"
@@ -76,6 +77,7 @@ static const struct {
     {&uvzk__handle_machine, "loop/session/handle.h"},
     {&uvzk__search_machine, "loop/discovery/search.h"},
     {&uvzk__native_session_machine, "loop/native/native_session.h"},
+    {&uvzk__sasl_machine, "loop/native/sasl.h"},
     {&lock_job_machine, "command/lock_job.h"},
     {&elect_job_machine, "command/elect_job.h"},
     {&termination_machine, "command/termination.h"},

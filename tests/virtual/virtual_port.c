@@ -186,8 +186,8 @@ struct uvzk__port *virtual_port_new(const char *name, const struct uvzk__port *b
     uvzk_client_options_init(&options);
     options.hosts = hosts;
     options.session_timeout_ms = timeout_ms;
-    struct uvzk__loop_port *base =
-        uvzk__native_port_new(virtual_process_loop(process->virtual), &options, NULL);
+    struct uvzk__loop_port *base = uvzk__native_port_new(
+        virtual_process_loop(process->virtual), &options, NULL, NULL);
     process->ports++;
     if (base == NULL) {
         process_left(process);
