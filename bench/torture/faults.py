@@ -46,6 +46,12 @@ class Faults:
         program = self.run.programs[holder]
         await self.lasting("stop", holder, program.stop, program.resume)
 
+    async def stop_waiter(self, holder):
+        """Who is granted the lock meanwhile does not know it before it goes on."""
+        waiter = self.random.choice([one for one in range(len(self.run.programs)) if one != holder])
+        program = self.run.programs[waiter]
+        await self.lasting("stop_waiter", waiter, program.stop, program.resume)
+
     async def kill(self, holder):
         self.run.note("kill", holder)
         await self.run.programs[holder].killed()
@@ -99,9 +105,29 @@ class Faults:
                 self.run.servers.begin_again(one)
 
     async def clock(self, holder):
-        """The servers' wall clock goes forward."""
-        self.run.note("clock", holder)
-        self.run.servers.step_clock(STEP_S)
+        """The wall clock of one server goes forward. Of five, the holder has not reached two others when it acquired."""
+        ports = len(self.run.servers.ports)
+        far = range(3, ports)
+        next_one = None
+        for index in far:
+            self.run.each_relay(holder, "hold", 1, 1, only=index)
+        try:
+            while ports > 1 and next_one != holder and (next_one := await self.run.next_holder(PATIENCE_S)) is not None:
+                pass
+            self.run.note("clock", holder)
+            self.run.servers.step_clock(min(2, ports - 1), STEP_S)
+            await asyncio.sleep(self.run.timeout_ms / 1000)
+        finally:
+            for index in far:
+                self.run.each_relay(holder, "hold", 0, 0, only=index)
 
 
-ALL = ("stop", "kill", "cut", "delay", "block", "late_write", "server_stop", "server_restart", "clock")
+ALL = ("stop", "stop_waiter", "kill", "cut", "delay", "block", "late_write", "server_stop", "server_restart", "clock")
+# Those of https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html, by the fault that makes them.
+SCENARIOS = {
+    "pause": ("stop",),  # "the client is paused for an extended period of time while holding the lock"
+    "late-write": ("late_write",),  # the same, if its write is under way, or is the next that it does
+    "pause-in-acquire": ("stop_waiter",),  # the pause comes while the answers to its acquire are under way
+    "clock": ("clock",),  # "the clock on node C jumps forward"
+    "crash": ("server_restart",),  # "node C crashes before persisting the lock to disk, and immediately restarts"
+}

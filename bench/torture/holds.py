@@ -7,9 +7,13 @@ lock, both held at once, by one clock; and what is found is the least that there
 import dataclasses
 import typing
 
+import linearizability
+
 NS_IN_MS = 1_000_000
 ENDS = ("unlocking", "unlocked", "failed", "kill")
+GONE = ("unlocked", "failed", "kill")
 STRIKES = ("stop", "kill", "cut", "delay", "block", "late_write")  # those of one process
+OTHERS = ("stop_waiter", "server_stop", "server_restart", "clock")
 TAKING = ("kill", "stop", "cut")  # after these the lock changes hands, if the holder loses it
 
 
@@ -18,6 +22,9 @@ class Hold:
     process: int
     granted: int
     last: int  # the latest moment at which it is known to have held
+    asked: int = 0  # when the program was told to acquire it
+    token: typing.Optional[int] = None
+    released: typing.Optional[int] = None  # when its release had returned
     lost: typing.Optional[int] = None  # when it was told
     ended: typing.Optional[int] = None
     version: typing.Optional[int] = None  # of the set, that it has written
@@ -26,28 +33,32 @@ class Hold:
 
 class Reader:
     def __init__(self):
-        self.holds, self.current = [], {}
+        self.holds, self.current, self.asked = [], {}, {}
 
     def read(self, at, process, word, words):
-        hold = self.current.get(process)
-        if word == "locked":
-            self.current[process] = Hold(process, at, at)
+        if word == "asked":
+            self.asked[process] = at
+        elif word == "locked":
+            token = int(words[0]) if words[0] != "-" else None
+            self.current[process] = Hold(process, at, at, self.asked.get(process, at), token)
             self.holds.append(self.current[process])
-        elif hold is None:
-            return
-        elif word in STRIKES:
-            hold.faults.append((at, word))
-        elif word == "holds":
-            hold.last = max(hold.last, at)
-        elif word == "write":
-            hold.last = max(hold.last, at)
-        elif word == "written":
+        elif process in self.current:
+            self.of_hold(self.current[process], at, word, words)
+
+    def of_hold(self, hold, at, word, words):
+        if word == "written":
             hold.version = int(words[0])
-        elif word in ("lost", "gave_up") and hold.lost is None:
+        elif word in ("lost", "gave_up") and hold.lost is None and hold.ended is None:
             hold.lost = at
-        if word in ENDS:
+        elif word in STRIKES and hold.ended is None:
+            hold.faults.append((at, word))
+        if word in ("holds", "write"):
+            hold.last = max(hold.last, at)
+        if word in ENDS and hold.ended is None:
             hold.ended = at
-            del self.current[process]
+        if word in GONE:
+            hold.released = at if word == "unlocked" and hold.lost is None else None
+            del self.current[hold.process]
 
 
 def of_journal(journal):
@@ -117,6 +128,15 @@ def ms(values):
     return sorted(round(value / NS_IN_MS, 1) for value in values)
 
 
+def explained(holds):
+    """{model: whether it explains all of them}"""
+    models = {"mutex": linearizability.Mutex()}
+    if holds and all(hold.token is not None for hold in holds):
+        models["fenced mutex"] = linearizability.FencedMutex()
+    operations = linearizability.of_holds(holds)
+    return {name: linearizability.unexplained(model, operations) is None for name, model in models.items()}
+
+
 def figures(journal):
     """What a result keeps: lists of ms, so that those of several runs can be put together."""
     holds = of_journal(journal)
@@ -128,7 +148,8 @@ def figures(journal):
         "told_of_cut_ms": ms(margin for kind, margin in told if kind == "cut" and margin is not None),
         "not_told": sum(margin is None for _, margin in told),
         "without_holder_ms": {kind: ms(found) for kind, found in recoveries(holds).items()},
-        "faults": count(word for _, _, word, _ in journal if word in (*STRIKES, "server_stop", "server_restart", "clock")),
+        "explained": explained(holds),
+        "faults": count(word for _, _, word, _ in journal if word in (*STRIKES, *OTHERS)),
     }
 
 

@@ -48,8 +48,8 @@ class Run:
         return ",".join(f"{HOST}:{self.wires.open(f'r{number}-{index}', HOST, HOST, port)}"
                         for index, port in enumerate(self.servers.ports)), NAME  # fmt: skip
 
-    def each_relay(self, number, command, *words):
-        for index in range(len(self.servers.ports)):
+    def each_relay(self, number, command, *words, only=None):
+        for index in range(len(self.servers.ports)) if only is None else (only,):
             self.wires.ask(command, f"r{number}-{index}", *words)
 
     def note(self, word, number=None, *words):
@@ -86,6 +86,7 @@ class Run:
 
     def ask_to_lock(self, number):
         if not self.ending:
+            self.note("asked", number)
             self.programs[number].tell("lock")
 
     def on_ready(self, number):

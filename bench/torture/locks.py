@@ -35,9 +35,9 @@ def python(script, *more):
     return command
 
 
-def uvzk_library(transport):
+def uvzk_library(transport, program="torture_uvzk"):
     def command(build, servers, name, timeout_ms):
-        return [build / "bench" / "torture_uvzk", servers, name, timeout_ms, transport]
+        return [build / "bench" / program, servers, name, timeout_ms, transport]
 
     return command
 
@@ -49,15 +49,18 @@ def file_lock(script):
     return command
 
 
-def curator(build, servers, name, timeout_ms):
+def curator(kind):
     """Debian's, or that of a class path in UVZK_CURATOR_JARS."""
-    path = build / "bench" / "curator_class_path"
-    own = path.read_text().strip() if path.exists() else ""
-    if not own:
-        raise NotThere("Curator was not there when bench/ was built")
-    jars = os.environ.get("UVZK_CURATOR_JARS")
-    return ["java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}:{build / 'bench' / 'classes'}" if jars else own,
-            "CuratorLock", servers, name, timeout_ms]  # fmt: skip
+    def command(build, servers, name, timeout_ms):
+        path = build / "bench" / "curator_class_path"
+        own = path.read_text().strip() if path.exists() else ""
+        if not own:
+            raise NotThere("Curator was not there when bench/ was built")
+        jars = os.environ.get("UVZK_CURATOR_JARS")
+        return ["java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars}:{build / 'bench' / 'classes'}" if jars else own,
+                "CuratorLock", servers, name, timeout_ms, kind]  # fmt: skip
+
+    return command
 
 
 def node_packages(build):
@@ -103,7 +106,7 @@ LOCKS = [
     Lock("kazoo", "kazoo `Lock`", "zookeeper", python("kazoo_lock.py"),
          "https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html", cancel="yes", not_played=("clock",),
          versions=("python3-kazoo",)),
-    Lock("curator", "Curator `InterProcessMutex`", "zookeeper", curator,
+    Lock("curator", "Curator `InterProcessMutex`", "zookeeper", curator("mutex"),
          "https://curator.apache.org/docs/recipes-shared-reentrant-lock", cancel="interrupt its thread", not_played=("clock",),
          versions=("libcurator-recipes-java",)),
     Lock("etcdctl", "`etcdctl lock`", "etcd", python("etcd_command.py"), f"{ETCD}#lock-options-lockname-command-arg1-arg2-",
@@ -120,13 +123,24 @@ LOCKS = [
          "https://github.com/swarthy/redis-semaphore#redlockmutex", cancel="yes", versions=REDIS,
          packages=("redis-semaphore", "ioredis")),
 ]  # fmt: skip
+LEADERS = [
+    Lock("leader-uvzk", "uvzk's election, C library", "zookeeper", uvzk_library("c-client", "torture_leader"), OWN, fenced=True,
+         not_played=("clock",)),
+    Lock("leader-uvzk-native", "uvzk's election, native transport", "zookeeper", uvzk_library("native", "torture_leader"), OWN,
+         fenced=True, not_played=("clock",)),
+    Lock("leader-curator", "Curator `LeaderLatch`", "zookeeper", curator("leader"),
+         "https://curator.apache.org/docs/recipes-leader-latch", not_played=("clock",), versions=("libcurator-recipes-java",)),
+    Lock("leader-kazoo", "kazoo `Election`", "zookeeper", python("kazoo_leader.py"),
+         "https://kazoo.readthedocs.io/en/latest/api/recipe/election.html", cancel="yes", not_played=("clock",),
+         versions=("python3-kazoo",)),
+]  # fmt: skip
 
 
 def named(name):
-    for lock in LOCKS:
+    for lock in (*LOCKS, *LEADERS):
         if lock.name == name:
             return lock
-    raise SystemExit(f"no lock {name}; there are {', '.join(lock.name for lock in LOCKS)}")
+    raise SystemExit(f"no lock {name}; bench/torture/run --list has the rows")
 
 
 def command_of(lock, build, servers, name, timeout_ms):

@@ -120,12 +120,12 @@ class Own:
         try:
             self.processes[index] = subprocess.Popen(
                 self.arguments(self.ports[index], directory), cwd=directory, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment())  # fmt: skip
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment(index))  # fmt: skip
         except FileNotFoundError as why:
             raise NotThere(f"no {why.filename}") from why
         until_listening(self.ports[index])
 
-    def environment(self):
+    def environment(self, _):
         return None
 
     def stop(self, index):
@@ -169,21 +169,23 @@ class Redis(Own):
 
     def __init__(self, build, directory):
         self.preloaded = build / "bench" / "libtorture_clock.so"
-        self.clock, self.ahead_s = pathlib.Path(directory) / "clock", 0
-        self.step_clock(0)
+        self.clocks = [pathlib.Path(directory) / f"clock-{index}" for index in range(self.count)]
+        self.ahead_s = [0] * self.count
+        for index in range(self.count):
+            self.step_clock(index, 0)
         super().__init__(build, directory)
 
     def arguments(self, port, _):
         return ["redis-server", "--port", str(port), "--bind", HOST]
 
-    def environment(self):
-        return {**os.environ, "LD_PRELOAD": str(self.preloaded), "TORTURE_CLOCK": str(self.clock)}
+    def environment(self, index):
+        return {**os.environ, "LD_PRELOAD": str(self.preloaded), "TORTURE_CLOCK": str(self.clocks[index])}
 
-    def step_clock(self, seconds):
-        """Of all servers. It is written in its place, because they have mapped the file."""
-        self.ahead_s += seconds
-        with open(self.clock, "r+b" if self.clock.exists() else "wb") as file:
-            file.write(struct.pack("=q", self.ahead_s))
+    def step_clock(self, index, seconds):
+        """It is written in its place, because the server has mapped the file."""
+        self.ahead_s[index] += seconds
+        with open(self.clocks[index], "r+b" if self.clocks[index].exists() else "wb") as file:
+            file.write(struct.pack("=q", self.ahead_s[index]))
 
     def leftovers(self, _):
         return sum(self.keys(port) for port in self.ports)

@@ -107,6 +107,19 @@ def case_who_has_lost_an_update():
     check_equal(holds.faults_of_writes(lines, [2]), {"late_write": 1})
 
 
+def case_explained():
+    shown = found("0 1 asked", "1 1 locked 5", "9 1 unlocking", "12 1 unlocked", "2 2 asked", "11 2 locked 7", "20 2 holds")
+    check_equal(shown["explained"], {"mutex": True, "fenced mutex": True})
+    shown = found("0 1 asked", "1 1 locked 7", "9 1 unlocking", "12 1 unlocked", "2 2 asked", "11 2 locked 5", "20 2 holds")
+    check_equal(shown["explained"], {"mutex": True, "fenced mutex": False})
+    shown = found("0 1 asked", "1 1 locked -", "5 1 holds", "2 2 asked", "11 2 locked -", "12 1 unlocked")
+    check_equal(shown["explained"], {"mutex": True})
+    shown = found("0 1 asked", "1 1 locked -", "9 1 holds", "9 1 lost LOST", "2 2 asked", "11 2 locked -", "30 1 unlocked")
+    check_equal(shown["explained"], {"mutex": True})
+    shown = found("0 1 asked", "1 1 locked -", "19 1 holds", "20 1 lost LOST", "2 2 asked", "11 2 locked -", "30 1 unlocked")
+    check_equal(shown["explained"], {"mutex": False})
+
+
 def case_quantiles():
     check_equal((holds.quantile([], 0.5), holds.quantile([3, 1, 2], 0.5), holds.quantile([3, 1, 2], 0.99)), (None, 2, 3))
 

@@ -3,30 +3,122 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
- * CuratorLock SERVERS NAME TIMEOUT_MS: a lock program (body.py says what that is) with Curator's InterProcessMutex.
+ * CuratorLock SERVERS NAME TIMEOUT_MS mutex|leader: a lock program (body.py says what that is) with Curator's InterProcessMutex, or
+ * with its LeaderLatch: who leads holds.
  *
  * https://curator.apache.org/docs/recipes-shared-reentrant-lock, "Error Handling": "It is strongly recommended that you add a
  * ConnectionStateListener and watch for SUSPENDED and LOST state changes." Here both end the hold. The retry policy is that of
  * https://curator.apache.org/docs/getting-started; the time-out of the session is given (Curator's own: 60 s); all else is as it
  * comes. There is no token.
+ *
+ * https://curator.apache.org/docs/recipes-leader-latch: await(), then hasLeadership() tells, and notLeader() of a listener. "If
+ * SUSPENDED or LOST is reported, the LeaderLatch that is the leader will report that it is no longer the leader". A latch stands
+ * once: it is closed to resign, and the next one is another.
  */
 public final class CuratorLock {
     private static final long TICK_MS = 20;
     private static final long NS_IN_MS = 1_000_000;
 
     private final BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    private final InterProcessMutex mutex;
-    private volatile boolean held;
-    private volatile boolean connected = true;
+    private final Lock lock;
 
-    private CuratorLock(CuratorFramework client, String path) {
-        mutex = new InterProcessMutex(client, path);
-        client.getConnectionStateListenable().addListener((ignored, state) -> onState(state));
+    private CuratorLock(Lock lock) {
+        this.lock = lock;
+    }
+
+    private interface Lock {
+        void acquire() throws Exception;
+
+        boolean holds();
+
+        void release() throws Exception;
+    }
+
+    private static final class Mutex implements Lock {
+        private final InterProcessMutex mutex;
+        private volatile boolean held;
+        private volatile boolean connected = true;
+
+        Mutex(CuratorFramework client, String path) {
+            mutex = new InterProcessMutex(client, path);
+            client.getConnectionStateListenable().addListener((ignored, state) -> onState(state));
+        }
+
+        private void onState(ConnectionState state) {
+            connected = state.isConnected();
+            if (!connected && held) {
+                held = false;
+                say("lost", state.name());
+            }
+        }
+
+        @Override
+        public void acquire() throws Exception {
+            mutex.acquire();
+            held = connected;
+        }
+
+        @Override
+        public boolean holds() {
+            return held;
+        }
+
+        @Override
+        public void release() throws Exception {
+            held = false;
+            mutex.release();
+        }
+    }
+
+    private static final class Leader implements Lock, LeaderLatchListener {
+        private final CuratorFramework client;
+        private final String path;
+        private LeaderLatch latch;
+        private volatile boolean resigning;
+
+        Leader(CuratorFramework client, String path) {
+            this.client = client;
+            this.path = path;
+        }
+
+        @Override
+        public void acquire() throws Exception {
+            resigning = false;
+            latch = new LeaderLatch(client, path);
+            latch.addListener(this);
+            latch.start();
+            latch.await();
+        }
+
+        @Override
+        public boolean holds() {
+            return latch.hasLeadership();
+        }
+
+        @Override
+        public void release() throws Exception {
+            resigning = true;
+            latch.close();
+        }
+
+        @Override
+        public void isLeader() {
+            // acquire() waits for it.
+        }
+
+        @Override
+        public void notLeader() {
+            if (!resigning) {
+                say("lost", "notLeader");
+            }
+        }
     }
 
     private static synchronized void sayAt(long at, String word, String more) {
@@ -38,17 +130,9 @@ public final class CuratorLock {
         sayAt(System.nanoTime(), word, more); // CLOCK_MONOTONIC
     }
 
-    private void onState(ConnectionState state) {
-        connected = state.isConnected();
-        if (!connected && held) {
-            held = false;
-            say("lost", state.name());
-        }
-    }
-
     private boolean stillHolds() {
         long at = System.nanoTime();
-        if (!held) {
+        if (!lock.holds()) {
             return false;
         }
         sayAt(at, "holds", "");
@@ -69,7 +153,6 @@ public final class CuratorLock {
     }
 
     private void criticalSection() throws Exception {
-        held = connected;
         say("locked", "-");
         say("read", "-");
         String line = input.readLine();
@@ -90,12 +173,11 @@ public final class CuratorLock {
         say("ready", "");
         while (input.readLine() != null) {
             try {
-                mutex.acquire();
+                lock.acquire();
                 try {
                     criticalSection();
                 } finally {
-                    held = false;
-                    mutex.release();
+                    lock.release();
                 }
                 say("unlocked", "");
             } catch (Exception why) {
@@ -112,7 +194,8 @@ public final class CuratorLock {
                 .build()) {
             client.start();
             client.blockUntilConnected();
-            new CuratorLock(client, "/" + arguments[1]).serve();
+            String path = "/" + arguments[1];
+            new CuratorLock(arguments[3].equals("leader") ? new Leader(client, path) : new Mutex(client, path)).serve();
         }
         System.exit(0);
     }

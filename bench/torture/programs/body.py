@@ -62,6 +62,10 @@ def answer(*expected):
 class Lock:
     """Of which nothing is known after the grant."""
 
+    def cycle(self):
+        critical_section(self, self.acquire())
+        self.release()
+
     def holds(self):
         return True
 
@@ -111,8 +115,7 @@ def serve(lock, *failures):
     try:
         while answer("lock"):
             try:
-                critical_section(lock, lock.acquire())
-                lock.release()
+                lock.cycle()
                 say("unlocked")
             except failures as why:
                 say("failed", type(why).__name__, why)

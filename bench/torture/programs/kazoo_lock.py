@@ -50,4 +50,5 @@ class Mutex(body.Lock):
         self.client.close()
 
 
-body.serve(Mutex(*sys.argv[1:]), kazoo.exceptions.KazooException)
+if __name__ == "__main__":
+    body.serve(Mutex(*sys.argv[1:]), kazoo.exceptions.KazooException)
