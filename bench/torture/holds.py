@@ -10,6 +10,7 @@ import typing
 import linearizability
 
 NS_IN_MS = 1_000_000
+PERMITS, TIMES = 2, 2  # of a semaphore; how often a reentrant mutex is acquired before it is released as often
 ENDS = ("unlocking", "unlocked", "failed", "kill")
 GONE = ("unlocked", "failed", "kill")
 STRIKES = ("stop", "kill", "cut", "delay", "block", "late_write")  # those of one process
@@ -70,7 +71,7 @@ def of_journal(journal):
 
 
 def double(holds):
-    """(earlier hold, later hold, ns) of each two that held at once."""
+    """(earlier hold, later hold, ns) of each two of different processes that held at once."""
     found, open_ones = [], []
     for hold in holds:
         open_ones = [one for one in open_ones if one.last > hold.granted]
@@ -128,27 +129,36 @@ def ms(values):
     return sorted(round(value / NS_IN_MS, 1) for value in values)
 
 
-def explained(holds):
+def models_for(holds, model):
+    """{name: model} of those that must explain the holds of such a lock."""
+    if model == "semaphore":
+        return {model: linearizability.Semaphore(PERMITS)}
+    if model == "reentrant mutex":
+        return {model: linearizability.ReentrantMutex(TIMES)}
+    fenced = holds and all(hold.token is not None for hold in holds)
+    return {"mutex": linearizability.Mutex(), **({"fenced mutex": linearizability.FencedMutex()} if fenced else {})}
+
+
+def explained(holds, model):
     """{model: whether it explains all of them}"""
-    models = {"mutex": linearizability.Mutex()}
-    if holds and all(hold.token is not None for hold in holds):
-        models["fenced mutex"] = linearizability.FencedMutex()
-    operations = linearizability.of_holds(holds)
-    return {name: linearizability.unexplained(model, operations) is None for name, model in models.items()}
+    operations = linearizability.of_holds(holds, TIMES if model == "reentrant mutex" else 1)
+    return {name: linearizability.unexplained(one, operations) is None for name, one in models_for(holds, model).items()}
 
 
-def figures(journal):
-    """What a result keeps: lists of ms, so that those of several runs can be put together."""
+def figures(journal, model="mutex"):
+    """What a result keeps: lists of ms, so that those of several runs can be put together. Of a semaphore, whose holds are
+    at once, there are none."""
     holds = of_journal(journal)
-    told = margins(holds)
+    of_one = [] if model == "semaphore" else holds
+    told = margins(of_one)
     return {
         "holds": len(holds),
-        "double_ms": ms(length for _, _, length in double(holds)),
+        "double_ms": ms(length for _, _, length in double(of_one)),
         "told_ms": ms(margin for _, margin in told if margin is not None),
         "told_of_cut_ms": ms(margin for kind, margin in told if kind == "cut" and margin is not None),
         "not_told": sum(margin is None for _, margin in told),
-        "without_holder_ms": {kind: ms(found) for kind, found in recoveries(holds).items()},
-        "explained": explained(holds),
+        "without_holder_ms": {kind: ms(found) for kind, found in recoveries(of_one).items()},
+        "explained": explained(holds, model),
         "faults": count(word for _, _, word, _ in journal if word in (*STRIKES, *OTHERS)),
     }
 

@@ -135,11 +135,12 @@ def forget(configurations, pending):
     configurations.update(without)
 
 
-def of_holds(holds):
-    """The operations of a run's holds (holds.py). A hold may have been over since the last moment at which it is known to
+def of_holds(holds, times=1):
+    """The operations of a run's holds (holds.py), each of which acquires and releases so often. A hold may have been over since the last moment at which it is known to
     have held, whenever its holder called the release: it may have been late, after a pause."""
     operations = []
     for hold in holds:
-        operations.append(Operation(hold.process, "acquire", hold.asked, hold.granted, hold.token))
-        operations.append(Operation(hold.process, "release", hold.last, NEVER if hold.released is None else hold.released))
+        end = NEVER if hold.released is None else hold.released
+        operations += [Operation(hold.process, "acquire", hold.asked, hold.granted, hold.token)] * times
+        operations += [Operation(hold.process, "release", hold.last, end)] * times
     return operations

@@ -26,6 +26,7 @@ class Lock:
     not_played: tuple = ()  # faults that cannot be made
     versions: tuple = ()  # Debian's packages
     packages: tuple = ()  # npm's
+    model: str = "mutex"  # of linearizability.py; "semaphore" whose holds are at once
 
 
 def python(script, *more):
@@ -35,9 +36,11 @@ def python(script, *more):
     return command
 
 
-def uvzk_library(transport, program="torture_uvzk"):
+def uvzk_library(transport, kind="mutex"):
+    program = "torture_leader" if kind == "latch" else "torture_uvzk"
+
     def command(build, servers, name, timeout_ms):
-        return [build / "bench" / program, servers, name, timeout_ms, transport]
+        return [build / "bench" / program, servers, name, timeout_ms, transport, kind]
 
     return command
 
@@ -67,12 +70,12 @@ def node_packages(build):
     return build / "torture" / "node"
 
 
-def node(script):
+def node(script, *more):
     def command(build, servers, name, timeout_ms):
         modules = node_packages(build) / "node_modules"
         if not modules.exists():
             raise NotThere("the packages of npm are not installed (bench/torture/run --install)")
-        return ["env", f"NODE_PATH={modules}", "node", PROGRAMS / "node" / script, servers, name, timeout_ms]
+        return ["env", f"NODE_PATH={modules}", "node", PROGRAMS / "node" / script, servers, name, timeout_ms, *more]
 
     return command
 
@@ -124,9 +127,9 @@ LOCKS = [
          packages=("redis-semaphore", "ioredis")),
 ]  # fmt: skip
 LEADERS = [
-    Lock("leader-uvzk", "uvzk's election, C library", "zookeeper", uvzk_library("c-client", "torture_leader"), OWN, fenced=True,
+    Lock("leader-uvzk", "uvzk's election, C library", "zookeeper", uvzk_library("c-client", "latch"), OWN, fenced=True,
          not_played=("clock",)),
-    Lock("leader-uvzk-native", "uvzk's election, native transport", "zookeeper", uvzk_library("native", "torture_leader"), OWN,
+    Lock("leader-uvzk-native", "uvzk's election, native transport", "zookeeper", uvzk_library("native", "latch"), OWN,
          fenced=True, not_played=("clock",)),
     Lock("leader-curator", "Curator `LeaderLatch`", "zookeeper", curator("leader"),
          "https://curator.apache.org/docs/recipes-leader-latch", not_played=("clock",), versions=("libcurator-recipes-java",)),
@@ -135,12 +138,26 @@ LEADERS = [
          versions=("python3-kazoo",)),
 ]  # fmt: skip
 
-
-def named(name):
-    for lock in (*LOCKS, *LEADERS):
-        if lock.name == name:
-            return lock
-    raise SystemExit(f"no lock {name}; bench/torture/run --list has the rows")
+MODELS = [
+    Lock("reentrant-uvzk", "uvzk's mutex, twice by one owner", "zookeeper", uvzk_library("c-client", "reentrant"), OWN,
+         fenced=True, not_played=("clock",), model="reentrant mutex"),
+    Lock("reentrant-curator", "Curator `InterProcessMutex`, twice by one thread", "zookeeper", curator("reentrant"),
+         "https://curator.apache.org/docs/recipes-shared-reentrant-lock", not_played=("clock",),
+         versions=("libcurator-recipes-java",), model="reentrant mutex"),
+    Lock("semaphore-uvzk", "uvzk's semaphore", "zookeeper", uvzk_library("c-client", "semaphore"), OWN, not_played=("clock",),
+         model="semaphore"),
+    Lock("semaphore-uvzk-native", "uvzk's semaphore, native transport", "zookeeper", uvzk_library("native", "semaphore"), OWN,
+         not_played=("clock",), model="semaphore"),
+    Lock("semaphore-curator", "Curator `InterProcessSemaphoreV2`", "zookeeper", curator("semaphore"),
+         "https://curator.apache.org/docs/recipes-shared-semaphore", not_played=("clock",),
+         versions=("libcurator-recipes-java",), model="semaphore"),
+    Lock("semaphore-kazoo", "kazoo `Semaphore`", "zookeeper", python("kazoo_semaphore.py"),
+         "https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html", not_played=("clock",), versions=("python3-kazoo",),
+         model="semaphore"),
+    Lock("semaphore-redis", "redis-semaphore `Semaphore`, 1 server", "redis", node("redis_semaphore.js", "semaphore"),
+         "https://github.com/swarthy/redis-semaphore#semaphore", cancel="yes", versions=REDIS,
+         packages=("redis-semaphore", "ioredis"), model="semaphore"),
+]  # fmt: skip
 
 
 def command_of(lock, build, servers, name, timeout_ms):

@@ -82,16 +82,13 @@ class ZooKeeper:
         self.process.send_signal(signal.SIGUSR2)
 
     def leftovers(self, name):
-        """Contenders' znodes; the directory is a container, which the server deletes, or a znode that stays."""
+        """Ephemeral znodes. Directories are containers, which the server deletes, or znodes that stay."""
         import kazoo.client
-        import kazoo.exceptions
 
         client = kazoo.client.KazooClient(f"{HOST}:{self.ports[0]}")
         client.start(timeout=PATIENCE_S)
         try:
-            return len(client.get_children("/" + name))
-        except kazoo.exceptions.NoNodeError:
-            return 0
+            return ephemeral_below(client, "/" + name)
         finally:
             client.stop()
             client.close()
@@ -100,6 +97,19 @@ class ZooKeeper:
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
+
+
+def ephemeral_below(client, path):
+    """How many there are, of those that are still there when they are looked at."""
+    import kazoo.exceptions
+
+    try:
+        names = client.get_children(path)
+        stat = client.exists(path)
+    except kazoo.exceptions.NoNodeError:
+        return 0
+    own = 1 if stat and stat.ephemeralOwner else 0
+    return own + sum(ephemeral_below(client, f"{path}/{name}") for name in names)
 
 
 class Own:

@@ -120,6 +120,15 @@ def case_explained():
     check_equal(shown["explained"], {"mutex": False})
 
 
+def case_models():
+    lines = journal("0 1 asked", "1 1 locked -", "0 2 asked", "2 2 locked -", "9 1 holds", "9 2 holds", "10 1 unlocking", "11 1 unlocked",
+                    "3 3 asked", "8 3 locked -", "12 3 holds")  # fmt: skip
+    check_equal(holds.figures(lines, "semaphore")["explained"], {"semaphore": False})
+    check_equal(holds.figures(lines, "semaphore")["double_ms"], [])
+    check_equal(holds.figures(lines[:8], "semaphore")["explained"], {"semaphore": True})
+    check_equal(holds.figures(lines[:8], "reentrant mutex")["explained"], {"reentrant mutex": False})
+
+
 def case_quantiles():
     check_equal((holds.quantile([], 0.5), holds.quantile([3, 1, 2], 0.5), holds.quantile([3, 1, 2], 0.99)), (None, 2, 3))
 

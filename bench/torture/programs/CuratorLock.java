@@ -6,11 +6,14 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
- * CuratorLock SERVERS NAME TIMEOUT_MS mutex|leader: a lock program (body.py says what that is) with Curator's InterProcessMutex, or
+ * CuratorLock SERVERS NAME TIMEOUT_MS mutex|reentrant|semaphore|leader: a lock program (body.py says what that is) with Curator's
+ * InterProcessMutex; with the same, acquired and released twice by its thread; with an InterProcessSemaphoreV2 of two leases; or
  * with its LeaderLatch: who leads holds.
  *
  * https://curator.apache.org/docs/recipes-shared-reentrant-lock, "Error Handling": "It is strongly recommended that you add a
@@ -41,13 +44,12 @@ public final class CuratorLock {
         void release() throws Exception;
     }
 
-    private static final class Mutex implements Lock {
-        private final InterProcessMutex mutex;
+    /** Whose holds end with the connection, as far as the program knows. */
+    private abstract static class Connected implements Lock {
         private volatile boolean held;
         private volatile boolean connected = true;
 
-        Mutex(CuratorFramework client, String path) {
-            mutex = new InterProcessMutex(client, path);
+        Connected(CuratorFramework client) {
             client.getConnectionStateListenable().addListener((ignored, state) -> onState(state));
         }
 
@@ -59,9 +61,13 @@ public final class CuratorLock {
             }
         }
 
+        abstract void take() throws Exception;
+
+        abstract void giveBack() throws Exception;
+
         @Override
         public void acquire() throws Exception {
-            mutex.acquire();
+            take();
             held = connected;
         }
 
@@ -73,7 +79,53 @@ public final class CuratorLock {
         @Override
         public void release() throws Exception {
             held = false;
-            mutex.release();
+            giveBack();
+        }
+    }
+
+    private static final class Mutex extends Connected {
+        private final InterProcessMutex mutex;
+        private final int times;
+
+        Mutex(CuratorFramework client, String path, int times) {
+            super(client);
+            mutex = new InterProcessMutex(client, path);
+            this.times = times;
+        }
+
+        @Override
+        void take() throws Exception {
+            for (int i = 0; i < times; i++) {
+                mutex.acquire();
+            }
+        }
+
+        @Override
+        void giveBack() throws Exception {
+            for (int i = 0; i < times; i++) {
+                mutex.release();
+            }
+        }
+    }
+
+    private static final class Semaphore extends Connected {
+        private static final int LEASES = 2;
+        private final InterProcessSemaphoreV2 semaphore;
+        private Lease lease;
+
+        Semaphore(CuratorFramework client, String path) {
+            super(client);
+            semaphore = new InterProcessSemaphoreV2(client, path, LEASES);
+        }
+
+        @Override
+        void take() throws Exception {
+            lease = semaphore.acquire();
+        }
+
+        @Override
+        void giveBack() {
+            semaphore.returnLease(lease);
         }
     }
 
@@ -186,6 +238,17 @@ public final class CuratorLock {
         }
     }
 
+    private static Lock lock(CuratorFramework client, String path, String kind) {
+        switch (kind) {
+            case "leader":
+                return new Leader(client, path);
+            case "semaphore":
+                return new Semaphore(client, path);
+            default:
+                return new Mutex(client, path, kind.equals("reentrant") ? 2 : 1);
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         try (CuratorFramework client = CuratorFrameworkFactory.builder()
                 .connectString(arguments[0])
@@ -195,7 +258,7 @@ public final class CuratorLock {
             client.start();
             client.blockUntilConnected();
             String path = "/" + arguments[1];
-            new CuratorLock(arguments[3].equals("leader") ? new Leader(client, path) : new Mutex(client, path)).serve();
+            new CuratorLock(lock(client, path, arguments[3])).serve();
         }
         System.exit(0);
     }

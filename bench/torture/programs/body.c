@@ -204,20 +204,22 @@ static int begin(uv_loop_t *loop, char **argv)
 }
 
 int body_run(const struct body_lock *of,
-             int (*init)(uvzk_client_t *client, const char *path), int argc, char **argv)
+             int (*init)(uvzk_client_t *client, const char *path, const char *kind),
+             int argc, char **argv)
 {
     uv_loop_t *loop = uv_default_loop();
     char path[256];
 
-    if (argc != 5) {
-        fprintf(stderr, "usage: %s SERVERS NAME TIMEOUT_MS c-client|native\n", argv[0]);
+    if (argc != 6) {
+        fprintf(stderr, "usage: %s SERVERS NAME TIMEOUT_MS c-client|native KIND\n",
+                argv[0]);
         return 2;
     }
     lock = of;
     snprintf(path, sizeof(path), "/%s", argv[2]);
     int status = begin(loop, argv);
     if (status == 0) {
-        status = init(&client, path);
+        status = init(&client, path, argv[5]);
     }
     if (status < 0) {
         fprintf(stderr, "%s\n", uvzk_strerror(status));

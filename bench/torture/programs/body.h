@@ -21,9 +21,10 @@ void body_lost(int reason);
 void body_unlocked(int status); /* the status may be that of a hold that was lost */
 void body_failed(int status);
 
-/* Runs the program: init makes the lock at this path. Its arguments are SERVERS NAME
- * TIMEOUT_MS c-client|native. Returns its exit code. */
+/* Runs the program: init makes the lock of this kind at this path. Its arguments are SERVERS
+ * NAME TIMEOUT_MS c-client|native KIND. Returns its exit code. */
 int body_run(const struct body_lock *lock,
-             int (*init)(uvzk_client_t *client, const char *path), int argc, char **argv);
+             int (*init)(uvzk_client_t *client, const char *path, const char *kind),
+             int argc, char **argv);
 
 #endif

@@ -1,4 +1,4 @@
-/* uvzk_leader SERVERS NAME TIMEOUT_MS c-client|native: a lock program (body.py says what
+/* uvzk_leader SERVERS NAME TIMEOUT_MS c-client|native latch: a lock program (body.py says what
  * that is) whose lock is an election: the leader holds, and resigns to release.
  *
  * docs/recipes/election.md: the leader's work stops in deposed_cb, asks
@@ -85,8 +85,9 @@ static void resign(void)
     }
 }
 
-static int remember(uvzk_client_t *of, const char *at)
+static int remember(uvzk_client_t *of, const char *at, const char *kind)
 {
+    (void)kind;
     client = of;
     snprintf(path, sizeof(path), "%s", at);
     return 0; /* it would be queued at once */
