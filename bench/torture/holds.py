@@ -15,6 +15,7 @@ ENDS = ("unlocking", "unlocked", "failed", "kill")
 GONE = ("unlocked", "failed", "kill")
 STRIKES = ("stop", "kill", "cut", "delay", "block", "late_write")  # those of one process
 OTHERS = ("stop_waiter", "server_stop", "server_restart", "clock")
+NOT_OWN = "not_own"  # of a hold that none of these has struck
 TAKING = ("kill", "stop", "cut")  # after these the lock changes hands, if the holder loses it
 
 
@@ -92,7 +93,7 @@ def margins(holds):
     doubled = {id(one): next_one.granted for one, next_one, _ in reversed(double(holds))}
     found = []
     for hold in holds:
-        kind = hold.faults[0][1] if hold.faults else "servers"
+        kind = hold.faults[0][1] if hold.faults else NOT_OWN
         if hold.lost is not None:
             then = next_of_another(holds, hold, hold.granted)
             if then is not None:
@@ -115,9 +116,19 @@ def recoveries(holds):
     return found
 
 
-def faults_of_writes(journal, versions):
-    """{fault: how many of these versions of the set were written by a hold that it has struck}"""
-    return count(hold.faults[0][1] if hold.faults else "servers" for hold in of_journal(journal) if hold.version in versions)
+def faults_of_losses(journal, lost):
+    """{fault: how many of these writes, each lost by another one, it has cost}: that of the earlier one of the two holds, which
+    was held too long."""
+    by_version = {hold.version: hold for hold in of_journal(journal) if hold.version is not None}
+    found = []
+    for one, other in lost:
+        two = [by_version[version] for version in (one, other) if version in by_version]
+        if len(two) < 2:  # what was written was heard after its process had been killed
+            found.append("kill")
+            continue
+        earlier = min(two, key=lambda hold: hold.granted)
+        found.append(earlier.faults[0][1] if earlier.faults else NOT_OWN)
+    return count(found)
 
 
 def quantile(values, part):

@@ -181,7 +181,7 @@ async def run_for(run, options):
     while (leftovers := run.servers.leftovers(NAME)) and time.monotonic() < end:
         await asyncio.sleep(LOOK_S)
     counted = {"acknowledged": run.set.acknowledged(), "lost": len(run.set.lost()), "refused": run.set.refused,
-               "lost_by": holds.faults_of_writes(run.journal, run.set.careless()), "leftovers": leftovers}  # fmt: skip
+               "lost_by": holds.faults_of_losses(run.journal, run.set.lost()), "leftovers": leftovers}  # fmt: skip
     return run.journal, counted
 
 

@@ -26,7 +26,7 @@ class Lock:
     not_played: tuple = ()  # faults that cannot be made
     versions: tuple = ()  # Debian's packages
     packages: tuple = ()  # npm's
-    model: str = "mutex"  # of linearizability.py; "semaphore" whose holds are at once
+    model: str = "mutex"  # of linearizability.py
 
 
 def python(script, *more):
@@ -95,6 +95,7 @@ OWN = "this repository"
 ETCD = "https://github.com/etcd-io/etcd/tree/release-3.4/etcdctl"
 REDLOCK = "https://github.com/mike-marcacci/node-redlock#usage"
 REDIS = ("redis-server",)
+CURATOR = "libcurator-recipes-java"
 LOCKS = [
     Lock("none", "no lock", "none", file_lock("no_lock.py"), "the control that must lose", not_played=NO_SERVER),
     Lock("flock", "flock(1)", "none", file_lock("flock.py"), "https://man7.org/linux/man-pages/man1/flock.1.html",
@@ -111,10 +112,10 @@ LOCKS = [
          versions=("python3-kazoo",)),
     Lock("curator", "Curator `InterProcessMutex`", "zookeeper", curator("mutex"),
          "https://curator.apache.org/docs/recipes-shared-reentrant-lock", cancel="interrupt its thread", not_played=("clock",),
-         versions=("libcurator-recipes-java",)),
+         versions=(CURATOR,)),
     Lock("etcdctl", "`etcdctl lock`", "etcd", python("etcd_command.py"), f"{ETCD}#lock-options-lockname-command-arg1-arg2-",
          fenced=True, cancel="kill it", not_played=("clock", "block"), versions=("etcd-server", "etcd-client")),
-    Lock("etcd3", "python-etcd3 `Lock`", "etcd", python("etcd3_lock.py"),
+    Lock("etcd3", "python-etcd3 `Lock`, which tries again", "etcd", python("etcd3_lock.py"),
          "https://python-etcd3.readthedocs.io/en/latest/usage.html#lock", not_played=("clock",),
          versions=("etcd-server", "python3-etcd3")),
     Lock("redlock-1", "redlock, 1 server", "redis", node("redlock.js"), REDLOCK, versions=REDIS, packages=("redlock", "ioredis")),
@@ -132,7 +133,7 @@ LEADERS = [
     Lock("leader-uvzk-native", "uvzk's election, native transport", "zookeeper", uvzk_library("native", "latch"), OWN,
          fenced=True, not_played=("clock",)),
     Lock("leader-curator", "Curator `LeaderLatch`", "zookeeper", curator("leader"),
-         "https://curator.apache.org/docs/recipes-leader-latch", not_played=("clock",), versions=("libcurator-recipes-java",)),
+         "https://curator.apache.org/docs/recipes-leader-latch", not_played=("clock",), versions=(CURATOR,)),
     Lock("leader-kazoo", "kazoo `Election`", "zookeeper", python("kazoo_leader.py"),
          "https://kazoo.readthedocs.io/en/latest/api/recipe/election.html", cancel="yes", not_played=("clock",),
          versions=("python3-kazoo",)),
@@ -143,14 +144,14 @@ MODELS = [
          fenced=True, not_played=("clock",), model="reentrant mutex"),
     Lock("reentrant-curator", "Curator `InterProcessMutex`, twice by one thread", "zookeeper", curator("reentrant"),
          "https://curator.apache.org/docs/recipes-shared-reentrant-lock", not_played=("clock",),
-         versions=("libcurator-recipes-java",), model="reentrant mutex"),
+         versions=(CURATOR,), model="reentrant mutex"),
     Lock("semaphore-uvzk", "uvzk's semaphore", "zookeeper", uvzk_library("c-client", "semaphore"), OWN, not_played=("clock",),
          model="semaphore"),
     Lock("semaphore-uvzk-native", "uvzk's semaphore, native transport", "zookeeper", uvzk_library("native", "semaphore"), OWN,
          not_played=("clock",), model="semaphore"),
     Lock("semaphore-curator", "Curator `InterProcessSemaphoreV2`", "zookeeper", curator("semaphore"),
          "https://curator.apache.org/docs/recipes-shared-semaphore", not_played=("clock",),
-         versions=("libcurator-recipes-java",), model="semaphore"),
+         versions=(CURATOR,), model="semaphore"),
     Lock("semaphore-kazoo", "kazoo `Semaphore`", "zookeeper", python("kazoo_semaphore.py"),
          "https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html", not_played=("clock",), versions=("python3-kazoo",),
          model="semaphore"),
@@ -173,6 +174,9 @@ def versions(lock):
     wanted = json.loads((PROGRAMS / "node" / "package.json").read_text())["dependencies"]
     found = {package: wanted[package] for package in lock.packages}
     for package in lock.versions:
+        if package == CURATOR and os.environ.get("UVZK_CURATOR_JARS"):
+            found["Curator"] = os.environ["UVZK_CURATOR_JARS"]
+            continue
         told = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True, check=False)  # fmt: skip
         if told.returncode == 0:

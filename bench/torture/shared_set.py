@@ -35,14 +35,11 @@ class SharedSet:
     def acknowledged(self):
         return len(self.parents) - 1
 
-    def careless(self):
-        """The versions that were not made of the one directly before them."""
-        return [number for number, parent in enumerate(self.parents) if number and parent != number - 1]
-
     def lost(self):
-        """The versions of acknowledged writes that the last version does not have."""
-        version, kept = len(self.parents) - 1, set()
+        """(version of an acknowledged write that the last version does not have, the next later version that it has)"""
+        version, kept = len(self.parents) - 1, []
         while version is not None:
-            kept.add(version)
+            kept.append(version)
             version = self.parents[version]
-        return [number for number in range(len(self.parents)) if number not in kept]
+        return [(number, min(later for later in kept if later > number))
+                for number in range(len(self.parents)) if number not in kept]  # fmt: skip

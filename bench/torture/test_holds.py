@@ -85,14 +85,14 @@ def case_updates_in_turn():
     to = SharedSet(False)
     for number in range(3):
         assert write(to, number)()
-    check_equal((to.acknowledged(), to.lost(), to.careless()), (3, [], []))
+    check_equal((to.acknowledged(), to.lost()), (3, []))
 
 
 def case_an_update_is_lost():
     to = SharedSet(False)
     early, late = write(to, 1), write(to, 2)
     assert late() and early() and write(to, 3)()
-    check_equal((to.acknowledged(), to.lost(), to.careless()), (3, [1], [2]))
+    check_equal((to.acknowledged(), to.lost()), (3, [(1, 2)]))
 
 
 def case_a_guard_refuses():
@@ -103,8 +103,13 @@ def case_a_guard_refuses():
 
 
 def case_who_has_lost_an_update():
-    lines = journal("0 1 locked -", "1 1 late_write 900", "2 2 locked -", "3 2 written 1", "4 1 written 2", "5 1 unlocking")
-    check_equal(holds.faults_of_writes(lines, [2]), {"late_write": 1})
+    """The earlier holder is late: its write is the one that is lost, or loses the other."""
+    lines = journal("0 1 locked -", "1 1 late_write 900", "2 2 locked -", "3 2 written 1", "4 1 written 2", "5 1 unlocking", "6 2 kill")
+    check_equal(holds.faults_of_losses(lines, [(1, 2)]), {"late_write": 1})
+    lines = journal("0 1 locked -", "2 2 locked -", "2 2 stop 900", "3 2 written 1", "4 1 written 2")
+    check_equal(holds.faults_of_losses(lines, [(1, 2)]), {"not_own": 1})
+    check_equal(holds.faults_of_losses(journal("0 1 locked -", "1 1 kill", "2 1 written 1", "3 2 locked -", "4 2 written 2"), [(1, 2)]),
+                {"kill": 1})  # fmt: skip
 
 
 def case_explained():
