@@ -122,9 +122,9 @@ LOCKS = [
     Lock("redlock-5", "redlock, 5 servers", "redis5", node("redlock.js"), REDLOCK, versions=REDIS,
          packages=("redlock", "ioredis")),
     Lock("redis-semaphore-1", "redis-semaphore `Mutex`, 1 server", "redis", node("redis_semaphore.js"),
-         "https://github.com/swarthy/redis-semaphore#mutex", cancel="yes", versions=REDIS, packages=("redis-semaphore", "ioredis")),
+         "https://github.com/swarthy/redis-semaphore#mutex", versions=REDIS, packages=("redis-semaphore", "ioredis")),
     Lock("redis-semaphore-5", "redis-semaphore `RedlockMutex`, 5 servers", "redis5", node("redis_semaphore.js"),
-         "https://github.com/swarthy/redis-semaphore#redlockmutex", cancel="yes", versions=REDIS,
+         "https://github.com/swarthy/redis-semaphore#redlockmutex", versions=REDIS,
          packages=("redis-semaphore", "ioredis")),
 ]  # fmt: skip
 LEADERS = [
@@ -156,7 +156,7 @@ MODELS = [
          "https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html", not_played=("clock",), versions=("python3-kazoo",),
          model="semaphore"),
     Lock("semaphore-redis", "redis-semaphore `Semaphore`, 1 server", "redis", node("redis_semaphore.js", "semaphore"),
-         "https://github.com/swarthy/redis-semaphore#semaphore", cancel="yes", versions=REDIS,
+         "https://github.com/swarthy/redis-semaphore#semaphore", versions=REDIS,
          packages=("redis-semaphore", "ioredis"), model="semaphore"),
 ]  # fmt: skip
 
