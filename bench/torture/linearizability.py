@@ -136,8 +136,9 @@ def forget(configurations, pending):
 
 
 def of_holds(holds, times=1):
-    """The operations of a run's holds (holds.py), each of which acquires and releases so often. A hold may have been over since the last moment at which it is known to
-    have held, whenever its holder called the release: it may have been late, after a pause."""
+    """The operations of a run's holds (holds.py), each of which acquires and releases so often. A hold may have been over since
+    the last moment at which it is known to have held, whenever its holder called the release: it may have been late, after a
+    pause."""
     operations = []
     for hold in holds:
         end = NEVER if hold.released is None else hold.released
