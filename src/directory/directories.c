@@ -85,9 +85,9 @@ static struct uvzk__queue *first_at(const struct uvzk__catalogue *catalogue,
                                  : at_path(*bucket_of(catalogue, hash), hash, path);
 }
 
-static struct uvzk__queue *directories_find(const struct uvzk__catalogue *catalogue,
-                                            const struct uvzk__directory_kind *kind,
-                                            const char *path, uint32_t hash)
+struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *catalogue,
+                                         const struct uvzk__directory_kind *kind,
+                                         const char *path, uint32_t hash)
 {
     struct uvzk__queue *queue = first_at(catalogue, path, hash);
 
@@ -95,13 +95,6 @@ static struct uvzk__queue *directories_find(const struct uvzk__catalogue *catalo
         queue = at_path(queue->entry.next, hash, path);
     }
     return queue;
-}
-
-struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *catalogue,
-                                         const struct uvzk__directory_kind *kind,
-                                         const char *path)
-{
-    return directories_find(catalogue, kind, path, uvzk__path_hash(path));
 }
 
 static void directories_put(struct uvzk__catalogue *catalogue, struct uvzk__queue *queue)
@@ -185,15 +178,8 @@ struct uvzk__queue *uvzk__queue_find(const struct uvzk__session *session,
                                      const struct uvzk__directory_kind *kind,
                                      const char *path)
 {
-    return uvzk__catalogue_find(&session->directories->catalogue, kind, path);
-}
-
-struct uvzk__queue *uvzk__queue_at(const struct uvzk__session *session,
-                                   const struct uvzk__directory_kind *kind,
-                                   const struct uvzk__shared_path *path)
-{
-    return directories_find(&session->directories->catalogue, kind, path->text,
-                            path->hash);
+    return uvzk__catalogue_find(&session->directories->catalogue, kind, path,
+                                uvzk__path_hash(path));
 }
 
 struct uvzk__queue *uvzk__first_at(const struct uvzk__session *session, const char *path)

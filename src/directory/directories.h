@@ -158,21 +158,16 @@ void uvzk__catalogue_init(struct uvzk__catalogue *);
 /* Frees the buckets, but not the directories. Call it when the table is empty. */
 void uvzk__catalogue_free(struct uvzk__catalogue *);
 
-/* The directory of this kind and path, or NULL. */
+/* The directory of this kind and path, or NULL. The hash is uvzk__path_hash(path). */
 struct uvzk__queue *uvzk__catalogue_find(const struct uvzk__catalogue *,
                                          const struct uvzk__directory_kind *,
-                                         const char *path);
+                                         const char *path, uint32_t hash);
 
 /* Adds a directory whose kind and path are not in the table yet. The table does not own
  * it. Returns 0, or UV_ENOMEM, which changes nothing. */
 int uvzk__catalogue_add(struct uvzk__catalogue *, struct uvzk__queue *);
 /* Removes a directory that is in the table. Does not free it. */
 void uvzk__catalogue_remove(struct uvzk__catalogue *, struct uvzk__queue *);
-
-/* The session's directory of this kind and path, or NULL. */
-struct uvzk__queue *uvzk__queue_at(const struct uvzk__session *,
-                                   const struct uvzk__directory_kind *,
-                                   const struct uvzk__shared_path *);
 
 /* The session's directories of this path, of any kind: the first one, and the next one of
  * the same path. NULL: there is none. */

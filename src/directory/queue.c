@@ -145,7 +145,9 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *session,
                                    const struct uvzk__directory_kind *kind,
                                    struct uvzk__shared_path *path)
 {
-    struct uvzk__queue *queue = uvzk__queue_at(session, kind, path);
+    struct uvzk__catalogue *catalogue = &session->directories->catalogue;
+    struct uvzk__queue *queue =
+        uvzk__catalogue_find(catalogue, kind, path->text, path->hash);
 
     if (queue != NULL) {
         return queue;
@@ -161,7 +163,7 @@ struct uvzk__queue *uvzk__queue_of(struct uvzk__session *session,
     if (kind->init != NULL) {
         kind->init(queue);
     }
-    if (uvzk__catalogue_add(&session->directories->catalogue, queue) != 0) {
+    if (uvzk__catalogue_add(catalogue, queue) != 0) {
         uvzk__free(queue);
         return NULL;
     }

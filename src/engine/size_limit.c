@@ -139,15 +139,6 @@ static void size_limit_lost(struct uvzk__size_limit *limit, const struct uvzk__r
     }
 }
 
-static void size_limit_answered(struct uvzk__size_limit *limit,
-                                const struct uvzk__rpc *rpc)
-{
-    limit->answered = size_limit_greater(limit->answered, rpc->size);
-    if (rpc->size >= limit->suspect) {
-        limit->losses = 0;
-    }
-}
-
 void uvzk__size_limit_replied(struct uvzk__session *session, const struct uvzk__rpc *rpc,
                               int status)
 {
@@ -156,7 +147,8 @@ void uvzk__size_limit_replied(struct uvzk__session *session, const struct uvzk__
 
     limit->in_flight -= limit->in_flight > 0;
     if (uvzk__is_answer(status)) {
-        size_limit_answered(limit, rpc);
+        limit->answered = size_limit_greater(limit->answered, rpc->size);
+        limit->losses = rpc->size >= limit->suspect ? 0 : limit->losses;
     } else if (uvzk__says_connection_lost(status)) {
         size_limit_lost(limit, rpc);
     }

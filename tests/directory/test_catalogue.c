@@ -50,7 +50,8 @@ static int add(struct uvzk__catalogue *catalogue, size_t i,
 static void take_out(struct uvzk__catalogue *catalogue, size_t i)
 {
     uvzk__catalogue_remove(catalogue, &queues[i]);
-    assert_null(uvzk__catalogue_find(catalogue, queues[i].kind, queues[i].path->text));
+    assert_null(uvzk__catalogue_find(catalogue, queues[i].kind, queues[i].path->text,
+                                     queues[i].path->hash));
     uvzk__shared_path_unref(queues[i].path);
 }
 
@@ -61,9 +62,9 @@ static void each_is_found(const struct uvzk__catalogue *catalogue, size_t count)
     for (size_t i = 0; i < count; i++) {
         assert_ptr_equal(at, &queues[i]);
         at = uvzk__catalogue_next(catalogue, at);
-        assert_ptr_equal(
-            uvzk__catalogue_find(catalogue, queues[i].kind, queues[i].path->text),
-            &queues[i]);
+        assert_ptr_equal(uvzk__catalogue_find(catalogue, queues[i].kind,
+                                              queues[i].path->text, queues[i].path->hash),
+                         &queues[i]);
     }
     assert_null(at);
 }
@@ -75,13 +76,16 @@ static void they_are_found_and_stay_in_their_order(void **state)
     (void)state;
     uvzk__catalogue_init(&catalogue);
     assert_null(uvzk__catalogue_first(&catalogue));
-    assert_null(uvzk__catalogue_find(&catalogue, &exclusive, "/path/0"));
+    assert_null(uvzk__catalogue_find(&catalogue, &exclusive, "/path/0",
+                                     uvzk__path_hash("/path/0")));
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(add(&catalogue, i, i % 3 == 0 ? &counted : &exclusive), 0);
     }
     each_is_found(&catalogue, COUNT);
-    assert_null(uvzk__catalogue_find(&catalogue, &exclusive, "/path/0"));
-    assert_null(uvzk__catalogue_find(&catalogue, &counted, "/path/0/more"));
+    assert_null(uvzk__catalogue_find(&catalogue, &exclusive, "/path/0",
+                                     uvzk__path_hash("/path/0")));
+    assert_null(uvzk__catalogue_find(&catalogue, &counted, "/path/0/more",
+                                     uvzk__path_hash("/path/0/more")));
     for (size_t i = COUNT; i > 0; i--) {
         take_out(&catalogue, i - 1);
         each_is_found(&catalogue, i - 1);
