@@ -31,7 +31,7 @@ static uint64_t clock_of(const struct uvzk__port *port)
 #ifndef TAMPER
 #define TAMPER 0
 #endif
-#define HISTORIES (TAMPER > 0 ? 200 : 2000)
+#define HISTORIES (TAMPER > 0 ? 200 : 1000)
 
 /* Its processes have the simulation's clock, and no credentials. */
 const struct history_transport history_transport = {

@@ -1,6 +1,6 @@
 /* Seeded histories of a double barrier.
  *
- *   UVZK_HISTORIES  how many; 1000, over the native transport 400
+ *   UVZK_HISTORIES  how many; 1000, over the native transport 200
  *   UVZK_SEED       the first seed; 1
  *   UVZK_WORLD      only these of enum history_kind; all
  *   UVZK_FAULTS     so many times as many faults; 1

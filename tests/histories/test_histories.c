@@ -3,7 +3,7 @@
  *   test_histories mutex|rwlock|semaphore|semaphore_mutex|multilock|exclusive_driver
  *                  |leases_driver|mixed_kinds
  *
- *   UVZK_HISTORIES  how many; 5000, over the native transport 2000,
+ *   UVZK_HISTORIES  how many; 5000, over the native transport 1000,
  *                   with replies that are tampered with 200
  *   UVZK_SEED       the first seed; 1
  *   UVZK_TUNING     always these UVZK__TUNE_* bits

@@ -1,6 +1,6 @@
 /* Seeded histories of a shared value.
  *
- *   UVZK_HISTORIES  how many; 5000, over the native transport 2000
+ *   UVZK_HISTORIES  how many; 5000, over the native transport 1000
  *   UVZK_SEED       the first seed; 1
  *   UVZK_WORLD      only these of enum history_kind; all
  *   UVZK_FAULTS     so many times as many faults; 1
