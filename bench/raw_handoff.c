@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "raw_session.h"
 #include "raw_tasks.h"
@@ -93,6 +94,11 @@ static void on_event(zhandle_t *zh, int type, int state, const char *path, void 
     if (run->window.open) { /* no lock needed: one place acts at a time */
         run->cycles++;
         latencies_add(&run->latencies, window_now() - handoff->deleted_ns);
+    }
+    if (run->hold_ms > 0) {
+        struct timespec hold = {.tv_sec = (time_t)(run->hold_ms / 1000),
+                                .tv_nsec = (long)(run->hold_ms % 1000) * 1000000};
+        nanosleep(&hold, NULL);
     }
     act(place);
     if (place == &handoff->row[run->workload.tasks - 1]) {

@@ -28,6 +28,7 @@ static void bad_usage(void)
           "  --paths P       directories; task i is in number i modulo P (1)\n"
           "  --sessions S    of the handoff; at least 2 (2)\n"
           "  --batch B       of the multis (64)\n"
+          "  --hold MS       of the handoff: from each event until the delete (0)\n"
           "  --warm MS       before the measuring (1000)\n"
           "  --window MS     of measuring (2000)\n",
           stderr);
@@ -48,18 +49,30 @@ static void (*mode_named(const char *name))(struct raw_tasks *)
     return raw_handoff;
 }
 
+static bool set_option(struct raw_tasks *run, int letter, const char *text)
+{
+    switch (letter) {
+    case 'b':
+        return workload_number(text, 1, MOST_BATCH, &run->batch);
+    case 'h':
+        return workload_number(text, 0, 60000, &run->hold_ms);
+    default:
+        return workload_option(&run->workload, letter, text);
+    }
+}
+
 static void read_options(struct raw_tasks *run, int argc, char **argv)
 {
     static const struct option options[] = {
         WORKLOAD_LONG_OPTIONS,
         {"batch", required_argument, NULL, 'b'},
+        {"hold", required_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     int letter;
 
     while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (letter == 'b' ? !workload_number(optarg, 1, MOST_BATCH, &run->batch)
-                          : !workload_option(&run->workload, letter, optarg)) {
+        if (!set_option(run, letter, optarg)) {
             bad_usage();
         }
     }
@@ -67,6 +80,14 @@ static void read_options(struct raw_tasks *run, int argc, char **argv)
         run->workload.sessions < 2) {
         bad_usage();
     }
+}
+
+static void print_percentiles(struct raw_tasks *run, const char *what)
+{
+    printf("\"%s_p50_us\":%.1f,\"%s_p99_us\":%.1f,\"%s_p999_us\":%.1f,", what,
+           latencies_percentile_us(&run->latencies, 50), what,
+           latencies_percentile_us(&run->latencies, 99), what,
+           latencies_percentile_us(&run->latencies, 99.9));
 }
 
 static void print(struct raw_tasks *run, const char *mode)
@@ -79,10 +100,10 @@ static void print(struct raw_tasks *run, const char *mode)
            run->batch);
     printf("\"seconds\":%.3f,\"cycles\":%" PRIu64 ",\"cycles_per_s\":%.1f,", seconds,
            (uint64_t)run->cycles, seconds > 0 ? (double)run->cycles / seconds : 0);
-    printf("\"cycle_p50_us\":%.1f,\"cycle_p99_us\":%.1f,\"cycle_p999_us\":%.1f,",
-           latencies_percentile_us(&run->latencies, 50),
-           latencies_percentile_us(&run->latencies, 99),
-           latencies_percentile_us(&run->latencies, 99.9));
+    print_percentiles(run, "cycle");
+    if (strcmp(mode, "handoff") == 0) {
+        print_percentiles(run, "handover"); /* a cycle is one */
+    }
     printf("\"right\":%s}\n", run->error == ZOK && run->cycles > 0 ? "true" : "false");
 }
 

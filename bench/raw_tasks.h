@@ -14,7 +14,8 @@ struct raw_tasks {
     /* Its tasks are cycles, and its paths are directories. Only the handoff uses its
      * sessions. */
     struct workload workload;
-    uint64_t batch; /* of the multis */
+    uint64_t batch;   /* of the multis */
+    uint64_t hold_ms; /* of the handoff: from each event until the next delete */
 
     struct window window;
     /* in the window, which lasts until there is at least one */

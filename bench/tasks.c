@@ -28,6 +28,8 @@ static void bad_usage(void)
         "  --leases L      of a semaphore (3)\n"
         "  --readers R     of a hundred acquires of a rwlock (90)\n"
         "  --hold MS       of each acquire (0)\n"
+        "  --path PATH     of the locks (one of this process's own)\n"
+        "  --journal FILE  of the holds\n"
         "  --warm MS       before the measuring (1000)\n"
         "  --window MS     of measuring (2000)\n",
         stderr);
@@ -63,6 +65,12 @@ static bool set_option(struct tasks_options *options, int letter, const char *te
         return workload_number(text, 0, 100, &options->readers);
     case 'h':
         return workload_number(text, 0, 60000, &options->hold_ms);
+    case 'P':
+        options->base = text;
+        return true;
+    case 'j':
+        options->journal = text;
+        return true;
     default:
         return transport_option(&options->transport, &options->tls, letter, text) ||
                workload_option(&options->workload, letter, text);
@@ -77,6 +85,8 @@ static void read_options(struct tasks_options *options, int argc, char **argv)
         {"leases", required_argument, NULL, 'l'},
         {"readers", required_argument, NULL, 'R'},
         {"hold", required_argument, NULL, 'h'},
+        {"path", required_argument, NULL, 'P'},
+        {"journal", required_argument, NULL, 'j'},
         TRANSPORT_LONG_OPTIONS,
         {"together", no_argument, NULL, '1'},
         {NULL, 0, NULL, 0},

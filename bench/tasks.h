@@ -21,9 +21,11 @@ struct tasks_options {
     uint64_t leases; /* of a semaphore */
     /* How many of a hundred acquires of a read-write lock are for reading. */
     uint64_t readers;
-    uint64_t hold_ms;   /* how long a task holds; 0: it releases in the callback */
-    uint32_t transport; /* uvzk_transport_t */
-    const char *tls;    /* options.tls */
+    uint64_t hold_ms;    /* how long a task holds; 0: it releases in the callback */
+    uint32_t transport;  /* uvzk_transport_t */
+    const char *tls;     /* options.tls */
+    const char *base;    /* of the locks; NULL: a path of this process's own */
+    const char *journal; /* the name of a journal (journal.h); NULL: none */
 };
 
 struct tasks_result {

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "journal.h"
+
 #define WARM_MOST_NS 30000000000U
 
 enum { CONNECT_MS = 15000, WARM_STEP_MS = 20, STALL_MS = 60000, MOST_SAMPLES = 4000000 };
@@ -121,11 +123,15 @@ static void on_phase_ends(uv_timer_t *timer)
 static int open_place(struct tasks_run *run, size_t path, size_t session,
                       struct place *place)
 {
-    char text[96];
+    char text[256];
     uvzk_client_t *client = &run->clients[session];
 
     place->open = true;
-    snprintf(text, sizeof(text), "/tasks/%x/%05zu", (unsigned)getpid(), path);
+    if (run->options->base != NULL) {
+        snprintf(text, sizeof(text), "%s/%05zu", run->options->base, path);
+    } else {
+        snprintf(text, sizeof(text), "/tasks/%x/%05zu", (unsigned)getpid(), path);
+    }
     switch (run->options->recipe) {
     case SEMAPHORE:
         return uvzk_semaphore_init(client, &place->lock, text,
@@ -245,7 +251,10 @@ void tasks_run(const struct tasks_options *options, struct tasks_result *result)
     struct tasks_run run = {.options = options, .result = result};
 
     memset(result, 0, sizeof(*result));
-    if (allocate(&run)) {
+    if (options->journal != NULL &&
+        (run.journal = journal_open(options->journal)) == NULL) {
+        snprintf(result->failure, sizeof(result->failure), "no journal");
+    } else if (allocate(&run)) {
         uv_loop_init(&run.loop);
         uv_timer_init(&run.loop, &run.phase_ends);
         run.phase_ends.data = &run;
@@ -260,6 +269,7 @@ void tasks_run(const struct tasks_options *options, struct tasks_result *result)
     take_latencies(&run.acquires, result->acquire_us);
     take_latencies(&run.cycles, result->cycle_us);
     take_latencies(&run.handovers, result->handover_us);
+    journal_close(run.journal);
     free(run.tasks);
     free(run.paths);
     free(run.places);

@@ -38,7 +38,7 @@ struct task {
     struct exclusion *path;
     uv_timer_t hold_ends; /* only with --hold */
     uint64_t random;
-    uint64_t asked_ns;
+    uint64_t asked_ns, granted_ns;
     bool reads;
     bool has_cycled;
 };
@@ -61,6 +61,7 @@ struct tasks_run {
     struct window window;
     uvzk_client_metrics_t before; /* at the begin of the window, for all clients */
     struct latencies acquires, cycles, handovers;
+    FILE *journal; /* NULL: none */
 };
 
 /* tasks_run.c */

@@ -1,4 +1,5 @@
 /* One task: it acquires, releases, and acquires again; and the checks at each grant. */
+#include "journal.h"
 #include "tasks_run.h"
 
 static struct task *of(uvzk_hold_t *hold)
@@ -68,9 +69,15 @@ static void on_lost(uvzk_hold_t *hold, int reason)
 /* A release is refused only if the hold is lost already. Then on_lost will run. */
 static void give_back(struct task *task)
 {
-    task->path->released_ns = window_now();
+    struct tasks_run *run = task->hold.data;
+    int64_t token = uvzk_hold_token(&task->hold); /* 0 from the release on */
+    uint64_t now = window_now();
+
+    task->path->released_ns = now;
     if (uvzk_hold_release(&task->hold, on_released) == 0) {
         exclusion_leave(task->path);
+        journal_add(run->journal, (size_t)(task - run->tasks), token, task->granted_ns,
+                    now);
     }
 }
 
@@ -91,11 +98,11 @@ static void on_acquired(uvzk_hold_t *hold, int status)
         ended_by(run, task, &run->result->refused, status);
         return;
     }
+    task->granted_ns = window_now();
     if (run->window.open) {
-        uint64_t now = window_now();
-        latencies_add(&run->acquires, now - task->asked_ns);
+        latencies_add(&run->acquires, task->granted_ns - task->asked_ns);
         if (task->path->released_ns != 0) {
-            latencies_add(&run->handovers, now - task->path->released_ns);
+            latencies_add(&run->handovers, task->granted_ns - task->path->released_ns);
         }
     }
     task->path->released_ns = 0;

@@ -1,5 +1,6 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -40,6 +41,7 @@ public final class CuratorTasks {
     private final AtomicLong overlaps = new AtomicLong();
     private final AtomicLong outOfOrder = new AtomicLong();
     private final AtomicLong failures = new AtomicLong();
+    private PrintWriter journal; // as in bench/journal.h; null: none
     private volatile boolean measuring;
     private volatile boolean cycled; // in the window, which lasts until something has
     private volatile boolean ending;
@@ -183,15 +185,30 @@ public final class CuratorTasks {
 
     /* -------------------------------------------------------------------- cycles */
 
-    private Cycle mutex(CuratorFramework client, String path, Exclusion seen) {
+    private Cycle mutex(CuratorFramework client, String path, Exclusion seen, int holder) {
         NumberedMutex mutex = new NumberedMutex(client, path);
+        int hold = number("hold", 0);
         return granted -> {
             mutex.acquire();
+            long since = System.nanoTime();
             granted.run();
-            seen.enter(true, mutex.number());
+            long token = mutex.number();
+            seen.enter(true, token);
+            if (hold > 0) {
+                Thread.sleep(hold);
+            }
             seen.leave();
+            long until = System.nanoTime();
             mutex.release();
+            addHold(holder, token + 1, since, until);
         };
+    }
+
+    /** System.nanoTime() is CLOCK_MONOTONIC here. */
+    private void addHold(int holder, long token, long since, long until) {
+        if (journal != null) {
+            journal.println(holder + " " + token + " " + since + " " + until);
+        }
     }
 
     private Cycle semaphore(CuratorFramework client, String path, Exclusion seen) {
@@ -237,13 +254,14 @@ public final class CuratorTasks {
             String path = base() + "/" + place;
             tasks.add(new Task(recipe.equals("semaphore") ? semaphore(client, path, seen.get(place))
                     : recipe.equals("rwlock") ? readWrite(client, path, seen.get(place), i)
-                    : mutex(client, path, seen.get(place))));
+                    : mutex(client, path, seen.get(place), i)));
         }
         return tasks;
     }
 
     private String base() {
-        return "/curator-tasks/" + ProcessHandle.current().pid() + "-" + run;
+        return options.getOrDefault("path",
+                "/curator-tasks/" + ProcessHandle.current().pid() + "-" + run);
     }
 
     /* ----------------------------------------------------------------------- run */
@@ -282,6 +300,9 @@ public final class CuratorTasks {
             acquires.addAll(task.acquires);
             cycles.addAll(task.cycles);
         }
+        if (journal != null) {
+            journal.close();
+        }
         say(String.format(Locale.ROOT,
                 "{\"program\":\"curator\",\"seconds\":%.3f,\"cycles\":%d,\"cycles_per_s\":%.1f,"
                 + "%s%s%s}", length / 1e9, cycles.count, cycles.count * 1e9 / length,
@@ -300,7 +321,8 @@ public final class CuratorTasks {
     private void warmUp() throws InterruptedException {
         List<Task> warming = new ArrayList<>();
         for (int i = 0; i < 16; i++) {
-            warming.add(new Task(mutex(clients.get(0), base() + "/warming-" + i, new Exclusion(1))));
+            warming.add(new Task(mutex(clients.get(0), base() + "/warming-" + i, new Exclusion(1),
+                    i)));
         }
         warming.forEach(Thread::start);
         Thread.sleep(number("warm", 1000));
@@ -344,7 +366,7 @@ public final class CuratorTasks {
         say("{\"window\":\"begins\"}");
         long began = System.nanoTime();
         for (int i = 0; i < count; i++) {
-            Cycle cycle = mutex(clients.get(i % clients.size()), path, seen);
+            Cycle cycle = mutex(clients.get(i % clients.size()), path, seen, i);
             new Thread(() -> {
                 try {
                     cycle.run(() -> { });
@@ -374,6 +396,9 @@ public final class CuratorTasks {
     private boolean perform() throws Exception {
         try {
             connect();
+            if (options.containsKey("journal")) {
+                journal = new PrintWriter(options.get("journal"));
+            }
             if (options.getOrDefault("pending", "no").equals("yes")) {
                 pending();
             } else {

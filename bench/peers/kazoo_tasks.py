@@ -42,9 +42,9 @@ class Exclusion:
 
 
 class Task(threading.Thread):
-    def __init__(self, run, client, path, seen):
+    def __init__(self, run, number, client, path, seen):
         super().__init__(daemon=True)
-        self.run_of, self.seen = run, seen
+        self.run_of, self.number, self.seen = run, number, seen
         self.acquires, self.cycles = [], []
         self.failed = False
         self.first = threading.Event()  # cycle: directories may be missing
@@ -64,11 +64,17 @@ class Task(threading.Thread):
     def once(self):
         asked = time.perf_counter()
         self.lock.acquire()
+        granted = time.monotonic_ns()
         if self.run_of.measuring:
             self.acquires.append(time.perf_counter() - asked)
-        self.seen.enter(self.alone, int(self.lock.node[-10:]) if self.alone else -1)
+        token = int(self.lock.node[-10:]) if self.alone else -1
+        self.seen.enter(self.alone, token)
+        if self.run_of.options.hold > 0:
+            time.sleep(self.run_of.options.hold / 1000)
         self.seen.leave()
+        released = time.monotonic_ns()
         self.lock.release()
+        self.run_of.add_hold(self.number, token + 1, granted, released)
         self.first.set()
         if self.run_of.measuring:
             self.cycles.append(time.perf_counter() - asked)
@@ -86,6 +92,8 @@ class Run:
     def __init__(self, options):
         self.options = options
         self.measuring = self.ending = False
+        self.base = options.path or f"/kazoo-tasks/{os.getpid()}"
+        self.journal = open(options.journal, "w") if options.journal else None
         self.clients = [KazooClient(hosts=options.hosts, timeout=60)
                         for _ in range(options.sessions)]  # fmt: skip
         for client in self.clients:
@@ -97,7 +105,12 @@ class Run:
     def task(self, number):
         place = number % self.options.paths
         client = self.clients[(place + number // self.options.paths) % len(self.clients)]
-        return Task(self, client, f"/kazoo-tasks/{os.getpid()}/{place}", self.paths[place])
+        return Task(self, number, client, f"{self.base}/{place}", self.paths[place])
+
+    def add_hold(self, number, token, granted, released):
+        """As in bench/journal.h; a line is written at once."""
+        if self.journal is not None:
+            self.journal.write(f"{number} {token} {granted} {released}\n")
 
     def say(self, what):
         print(json.dumps(what), flush=True)
@@ -140,7 +153,7 @@ class Run:
 
     def pending(self):
         """Everybody queues behind one who holds, then the queue drains."""
-        client, path = self.clients[0], f"/kazoo-tasks/{os.getpid()}/0"
+        client, path = self.clients[0], f"{self.base}/0"
         first = client.Lock(path)
         first.acquire()
         self.ending = True  # once() by hand
@@ -169,6 +182,8 @@ class Run:
         for client in self.clients:
             client.stop()
             client.close()
+        if self.journal is not None:
+            self.journal.close()
 
 
 def main():
@@ -176,9 +191,11 @@ def main():
     parser.add_argument("--hosts", required=True)
     parser.add_argument("--recipe", default="mutex", choices=["mutex", "semaphore"])
     for name, default in [("tasks", 16), ("paths", 1), ("sessions", 1), ("leases", 3),
-                          ("warm", 1000), ("window", 2000)]:  # fmt: skip
+                          ("hold", 0), ("warm", 1000), ("window", 2000)]:  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--pending", default="no", choices=["no", "yes"])
+    parser.add_argument("--path", help="of the locks")
+    parser.add_argument("--journal", help="a file for the holds")
     run = Run(parser.parse_args())
     right = run.pending() if run.options.pending == "yes" else run.measure()
     run.close()
