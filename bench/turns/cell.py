@@ -1,11 +1,13 @@
 """One cell: one program at one shape, for a while, and what it cost."""
 
 import json
+import statistics
 import subprocess
 import tempfile
 import threading
 import time
 
+import journals
 from server import busy_seconds, cpu_seconds, loopback_bytes
 
 PATIENCE_S = 180
@@ -99,6 +101,81 @@ def attend(program, server):
     if result is None:
         raise Failed("it said nothing")
     return result, snapshots
+
+
+class Group:
+    """Programs that share one lock, and write down their holds. They are measured from when the
+    last of them is warm, for window_ms."""
+
+    def __init__(self, programs, paths, window_ms):
+        self.programs, self.paths, self.window_ns = programs, paths, window_ms * 1000000
+        self.guard = threading.Lock()
+        self.begun = self.ended = 0
+        self.snapshots, self.results, self.failures = {}, [], []
+
+    def snapshot(self, server):
+        told = snapshot(server, self.programs[0].process.pid)
+        times = [cpu_seconds(program.process.pid) for program in self.programs]
+        told["client_cpu"] = None if None in times else sum(times)
+        return told
+
+    def heard(self, what, server):
+        """A window begins or ends. The first end is the last moment at which all are there."""
+        with self.guard:
+            if what == "begins":
+                self.begun = time.monotonic_ns()
+                self.snapshots["before"] = self.snapshot(server)
+            elif self.ended == 0:
+                self.ended = time.monotonic_ns()
+                self.snapshots["after"] = self.snapshot(server)
+
+    def follow(self, program, server):
+        try:
+            for line in program.process.stdout:
+                told = json.loads(line)
+                if "window" not in told:
+                    self.results.append(told)
+                    break
+                self.heard(told["window"], server)
+            program.done()
+        except (Failed, ValueError, OSError) as failure:
+            self.failures.append(str(failure))
+
+    def run(self, server, patience_s=PATIENCE_S):
+        """{figure: number}; Failed, with the reason, if it went wrong or was not right."""
+        patience = threading.Timer(patience_s, self.kill)
+        patience.start()
+        following = [threading.Thread(target=self.follow, args=(program, server))
+                     for program in self.programs]  # fmt: skip
+        for thread in following:
+            thread.start()
+        for thread in following:
+            thread.join()
+        patience.cancel()
+        wrong = [told for told in self.results if not told.get("right")]
+        if self.failures or wrong or len(self.results) != len(self.programs):
+            raise Failed(" | ".join(self.failures) or f"not right: {wrong}")
+        return self.figures()
+
+    def figures(self):
+        if self.ended - self.begun < self.window_ns // 2:
+            raise Failed("they were hardly at work at the same time")
+        told = journals.figures(journals.read(self.paths), self.begun, self.ended)
+        if told["cycles"] == 0 or told["overlaps"] + told["out_of_order"] > 0:
+            raise Failed(f"not right: {told}")
+        for part, of_all in (("p50", statistics.median), ("p99", max)):
+            told[f"acquire_{part}_us"] = round(of_all(
+                [result[f"acquire_{part}_us"] for result in self.results]), 1)
+        told.update(cost(self.snapshots["before"], self.snapshots["after"], told["cycles"]))
+        return told
+
+    def kill(self):
+        for program in self.programs:
+            program.process.kill()
+
+    def close(self):
+        for program in self.programs:
+            program.close()
 
 
 def run(program, server, patience_s=PATIENCE_S):

@@ -6,7 +6,9 @@ number. Of a rate, the ratio is to be at least so much; of a time or a cost, at 
 from dataclasses import dataclass
 
 RATE, CYCLE, PROCESSOR = "cycles_per_s", "cycle_p50_us", "client_cpu_us"
-FIGURES = {RATE: "", CYCLE: "p50 of a cycle ", PROCESSOR: "client µs a cycle "}
+HANDOVER, HANDOVER_99 = "handover_p50_us", "handover_p99_us"
+FIGURES = {RATE: "", CYCLE: "p50 of a cycle ", PROCESSOR: "client µs a cycle ",
+           HANDOVER: "p50 of a handover ", HANDOVER_99: "p99 of a handover "}  # fmt: skip
 BOTH, NIO, NETTY = ("nio", "netty"), ("nio",), ("netty",)
 WHO = {"uvzk": "C client", "native": "native"}
 
@@ -19,16 +21,19 @@ class Goal:
     other: str = ""  # whom it is compared with; "": the bound is the figure itself
     servers: tuple = BOTH
     figure: str = RATE
+    other_figure: str = ""  # of the other; "": the same
 
     def measured(self, medians, factory):
         """The spread over the rounds; None: not measured."""
         if self.other:
-            return medians.ratio(factory, self.shape, self.mine, self.other, self.figure)
+            return medians.ratio(factory, self.shape, self.mine, self.other, self.figure,
+                                 self.other_figure)
         return medians.of(factory, self.shape, self.mine, self.figure)
 
     def title(self, names):
         sign = "≥" if self.figure == RATE else "≤"
-        times = f" × {names[self.other]}" if self.other else ""
+        whose = "its p50" if self.other == self.mine else names.get(self.other)
+        times = f" × {whose}" if self.other else ""
         return f"{WHO[self.mine]}: {FIGURES[self.figure]}{sign} {self.bound:g}{times}"
 
     def reached(self, median):
@@ -38,6 +43,15 @@ class Goal:
 def each(shape, mine, servers=BOTH, figure=RATE, **others):
     """One goal for each program that it is compared with."""
     return [Goal(shape, mine, bound, other, servers, figure) for other, bound in others.items()]
+
+
+def handovers(shape):
+    """Of a release to the next holder: beside the bare event, and the slow ones."""
+    return [
+        *each(shape, "uvzk", NIO, HANDOVER, raw=2),
+        *each(shape, "native", NIO, HANDOVER, raw=1.4),
+        Goal(shape, "native", 4, "native", NIO, HANDOVER_99, HANDOVER),
+    ]
 
 
 GOALS = (
@@ -70,6 +84,8 @@ GOALS = (
     *each("one-path-100-s100", "uvzk", curator=3, raw=0.3),
     *each("one-path-100-s100", "native", curator=4, raw=0.4),
     *each("one-path-1000-s10", "uvzk", raw=0.85),
+    *handovers("handover-2-s2"),
+    *handovers("handover-10-s10"),
     *each("semaphore-10", "uvzk", curator=15),
     *each("semaphore-100", "uvzk", curator=30),
     *each("semaphore-10-s10", "uvzk", curator=1.6),
@@ -98,3 +114,7 @@ def self_check():
     cost = Goal("s", "native", 60, figure=PROCESSOR)
     assert reached(cost, 60) and not reached(cost, 61)
     assert rate.measured(Medians({}), "nio") is None
+    slow = Goal("s", "native", 4, "native", NIO, HANDOVER_99, HANDOVER)
+    cells = {("nio", "s", "native", 0): {HANDOVER: 100, HANDOVER_99: 400}}
+    assert slow.measured(Medians(cells), "nio").median == 4 and slow.reached(4), slow
+    assert slow.title({}) == "native: p99 of a handover ≤ 4 × its p50"

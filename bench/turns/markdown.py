@@ -73,6 +73,31 @@ def verdicts(medians, factory):
     return table(["goals", "goal", "measured", "verdict"], rows) if rows else []
 
 
+def without_holds(medians, factory):
+    """Shapes whose rate says something: a hold of a millisecond bounds it."""
+    return [s for s in of_kind(medians, factory, shapes.CYCLES) if not s.hold]
+
+
+def handover(medians, factory):
+    rows = []
+    for shape in of_kind(medians, factory, shapes.CYCLES):
+        def of(peer, part, shape=shape):
+            return medians.of(factory, shape.name, peer, f"handover_{part}_us")
+
+        def against(peer, shape=shape):
+            return with_spread(medians.ratio(factory, shape.name, peer, "raw", "handover_p50_us"))
+
+        if shape.hold:
+            rows.append([shape.title, with_spread(of("uvzk", "p50")), median(of("uvzk", "p99")),
+                         against("uvzk"), with_spread(of("native", "p50")),
+                         median(of("native", "p99")), against("native"),
+                         with_spread(of("raw", "p50")), median(of("raw", "p99")),
+                         with_spread(of("curator", "p50")), median(of("curator", "p99"))])
+    head = ["µs from a release to the next holder", "uvzk: p50", "p99", "× raw", "native: p50",
+            "p99", "× raw", "raw: p50", "p99", "Curator: p50", "p99"]
+    return table(head, rows) if rows else []
+
+
 def throughput(medians, factory):
     def row(shape):
         def rate(peer):
@@ -87,12 +112,12 @@ def throughput(medians, factory):
 
     head = ["acquires and releases a second", "uvzk", "Curator", "× Curator", "raw", "× raw",
             "native", "native × Curator", "native × raw", "kazoo"]
-    return table(head, map(row, of_kind(medians, factory, shapes.CYCLES)))
+    return table(head, map(row, without_holds(medians, factory)))
 
 
 def waiting(medians, factory):
     rows = []
-    for shape in of_kind(medians, factory, shapes.CYCLES):
+    for shape in without_holds(medians, factory):
         row = [shape.title]
         for peer in ("uvzk", "curator"):
             row += [median(medians.of(factory, shape.name, peer, f"acquire_{part}_us"))
@@ -181,12 +206,18 @@ def conditions(medians, facts):
         "ratios and requests do so less.", ""]  # fmt: skip
 
 
+def shown(title, picture):
+    """pictures.py draws it of the tables that follow."""
+    return f"![{title}: what the tables say of speed, as plots](pictures/{picture}.svg)"
+
+
 def sections(medians, facts):
     lines = [in_a_line(medians, facts), "", checks(medians), "", *others_took(medians),
              *conditions(medians, facts)]
     for factory in medians.factories():
-        lines += [f"### {NAME[factory]}", "", *throughput(medians, factory),
-                  *verdicts(medians, factory),
+        lines += [f"### {NAME[factory]}", "", shown(NAME[factory], f"performance-{factory}"), "",
+                  *throughput(medians, factory),
+                  *handover(medians, factory), *verdicts(medians, factory),
                   *waiting(medians, factory), *costs(medians, factory)]
         if of_kind(medians, factory, shapes.PENDING, shapes.BYTES):
             lines += pending(medians, factory)
@@ -194,25 +225,11 @@ def sections(medians, facts):
 
 
 BEGIN = "<!-- bench/run writes from here"
+BESIDE = "<!-- bench/run --peers writes from here"
 END = "<!-- to here -->"
-FRAME = f"""# Performance
-
-    bench/run --quick       # about three minutes
-    bench/run --full        # about three hours
-
-runs uvzk, the bare C client, Curator and kazoo in turn, on servers of their own. `raw` is what
-the C client does without any lock logic: one by one below 64 tasks, multis of 64 creates above;
-at one path creates and deletes in one directory; over several sessions a delete, its event, the
-next delete. `--store` writes what is below.
-
-{BEGIN} -->
-{END}
-"""
-
-
-def stored(page, lines):
+def stored(page, lines, begin=BEGIN):
     """The page with the report in its place, and all else as it was."""
-    page = page or FRAME
-    head, _, rest = page.partition(BEGIN)
+    assert page.count(begin) == 1, f"the page has no place for what is to be stored: {begin}"
+    head, _, rest = page.partition(begin)
     tail = rest.partition(END)[2]
-    return f"{head}{BEGIN} -->\n\n" + "\n".join(lines).rstrip() + f"\n\n{END}{tail}"
+    return f"{head}{begin} -->\n\n" + "\n".join(lines).rstrip() + f"\n\n{END}{tail}"

@@ -1,7 +1,9 @@
 """Who takes turns: how each is called for a shape, and which of them this machine has."""
 
+import itertools
 import shutil
 import subprocess
+import tempfile
 
 import cell
 import shapes
@@ -13,15 +15,30 @@ PEERS = {
     "raw": "the C client, bare",
     "curator": "Curator",
     "kazoo": "kazoo",
+    "etcd": "etcd",
+    "redlock": "Redis, redlock",
+    "redis-semaphore": "Redis, redis-semaphore",
+    "redisson": "Redis, Redisson",
 }
+SYSTEMS = {"etcd": ("etcd",), "redis": shapes.REDIS}
 # Ten thousand threads of Curator's queue and drain for minutes.
 PATIENCE_S = {shapes.CYCLES: 180, shapes.BYTES: 180, shapes.PENDING: 1200}
+# By how much longer the processes of a shape are at work than is measured, because they do not
+# begin together.
+APART_MS = {"kazoo": 4000, "curator": 15000}
+APART_LEAST_MS = 1500
+GROUP_PATIENCE_S = 180
+
+
+def system_of(peer):
+    return "redis" if peer in shapes.REDIS else "etcd" if peer == "etcd" else "zookeeper"
 
 
 class Peers:
     def __init__(self, project, build, java_warm_ms):
         self.project, self.bench, self.java_warm_ms = project, build / "bench", java_warm_ms
         self.serving = None
+        self.number = itertools.count()  # of a path that processes share
         self.python = next((python for python in ("python3", "/usr/bin/python3")
                             if has_kazoo(python)), None)  # fmt: skip
         path = self.bench / "curator_class_path"
@@ -34,10 +51,20 @@ class Peers:
             why["curator"] = "no Curator, or no Java"
         if self.python is None:
             why["kazoo"] = "no python3 that has kazoo"
+        return why | self.missing_systems()
+
+    def missing_systems(self):
+        why = {}
+        if not shutil.which("etcd") or not (self.bench / "etcd_tasks").exists():
+            why["etcd"] = "no etcd, or no Go with etcd's client"
+        if not shutil.which("redis-server") or not (self.bench / "redis_tasks").exists():
+            why |= dict.fromkeys(shapes.REDIS, "no redis-server, or no hiredis")
         return why
 
     def run(self, peer, shape, server, warm_ms, window_ms):
         """Measures a cell; cell.Failed."""
+        if shape.journaled and peer != "raw":
+            return self.in_group(peer, shape, server, warm_ms, window_ms)
         warm_ms = max(warm_ms, shape.least_ms())
         window_ms = max(window_ms, shape.least_ms())
         if peer == "curator" and shape.kind == shapes.PENDING:
@@ -51,6 +78,27 @@ class Peers:
         finally:
             program.close()
 
+    def in_group(self, peer, shape, server, warm_ms, window_ms):
+        """By one process or several, whose holds are written down."""
+        apart_ms = APART_MS.get(peer, APART_LEAST_MS) if shape.processes > 1 else 0
+        if peer == "curator" and shape.processes > 1:
+            warm_ms = self.java_warm_ms // 4  # the JVMs are new
+        times = ["--hosts", server.hosts, "--warm", str(warm_ms), "--window",
+                 str(window_ms + apart_ms), "--path", f"/beside-{next(self.number)}"]
+        with tempfile.TemporaryDirectory() as directory:
+            paths = [f"{directory}/{number}" for number in range(shape.processes)]
+            if peer == "curator" and shape.processes == 1:
+                served = self.warm_java(server).ask([*shape.flags(), *times, "--journal", paths[0]])
+                return cell.Group([served], paths, window_ms).run(server, GROUP_PATIENCE_S)
+            programs = []
+            try:
+                for path in paths:
+                    programs.append(cell.Once(self.command(peer, shape, [*times, "--journal", path])))
+                return cell.Group(programs, paths, window_ms).run(server, GROUP_PATIENCE_S)
+            finally:
+                for program in programs:
+                    program.close()
+
     def command(self, peer, shape, times):
         if peer == "raw":
             return [str(self.bench / "raw_tasks"), *shape.raw, *times]
@@ -63,23 +111,32 @@ class Peers:
             return [str(self.bench / "tasks"), *shape.flags(), *times, *transport]
         pending = ["--pending", "yes"] if shape.kind == shapes.PENDING else []
         if peer == "curator":
-            return [*self.java(), *shape.flags(), *times, *pending]
+            return [*self.java(shape), *shape.flags(), *times, *pending]
+        if peer == "etcd":
+            return [str(self.bench / "etcd_tasks"), *shape.flags(), *times]
+        if peer in shapes.REDIS:
+            in_turn = ["--in-turn"] if shape.hold else []
+            return [str(self.bench / "redis_tasks"), *shape.flags(), *times, "--wait", peer, *in_turn]
         script = self.project / "bench" / "peers" / "kazoo_tasks.py"
         return [self.python, str(script), *shape.flags(), *times, *pending]
 
-    def java(self):
-        return ["java", "-Xmx2g", "-cp", self.class_path, "CuratorTasks"]
+    def java(self, shape=None):
+        heap = "-Xmx2g" if shape is None or shape.processes == 1 else "-Xmx256m"
+        return ["java", heap, "-cp", self.class_path, "CuratorTasks"]
 
-    def served(self, server, arguments):
-        """By one process for all cells, which has been at work for a while before the first."""
+    def warm_java(self, server):
+        """One process for all cells, which has been at work for a while before the first."""
         if self.serving is None:
             self.serving = cell.Serving([*self.java(), "serve"])
             for name in shapes.WARMING:
                 warming = [*shapes.named(name).flags(), "--hosts", server.hosts, "--warm", "0",
                            "--window", str(self.java_warm_ms // len(shapes.WARMING))]
                 cell.run(self.serving.ask(warming), server)
+        return self.serving
+
+    def served(self, server, arguments):
         try:
-            return cell.run(self.serving.ask(arguments), server)
+            return cell.run(self.warm_java(server).ask(arguments), server)
         except (cell.Failed, BrokenPipeError):
             self.close()
             raise
@@ -102,16 +159,18 @@ def has_kazoo(python):
     return code == 0
 
 
-def versions():
-    """What is compared, by the system's packages."""
+def versions(*others):
+    """What is compared, by the system's packages; of the other systems only these."""
     packages = {"ZooKeeper": "libzookeeper-java", "C client": "libzookeeper-mt2",
                 "Curator": "libcurator-recipes-java", "kazoo": "python3-kazoo"}  # fmt: skip
+    packages |= {"etcd": "etcd-server"} if "etcd" in others else {}
+    packages |= {"Redis": "redis-server"} if "redis" in others else {}
     found = {}
     for name, package in packages.items():
         told = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         if told.returncode == 0:
-            found[name] = told.stdout.split("-")[0]
+            found[name] = told.stdout.rpartition(":")[2].split("-")[0]
     return found
 
 

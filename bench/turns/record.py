@@ -6,7 +6,7 @@ import hashlib
 import json
 
 SOURCES = ("include", "src", "loop", "bench")
-ENDINGS = (".c", ".h", ".java", ".py", ".txt")
+ENDINGS = (".c", ".h", ".java", ".py", ".go", ".txt")
 
 
 def digest(project, *conditions):

@@ -26,33 +26,50 @@ class Shape:
     peers: tuple = ("uvzk", "raw", "curator")
     kind: str = CYCLES
     quick: tuple = field(default=())  # of the peers, who take part in --quick
+    processes: int = 1  # the tasks are so many in all
+    hold: int = 0  # ms of each
+    beside: tuple = ()  # who takes part in --peers
+
+    @property
+    def journaled(self):
+        """Whether the holds are written down: what one process sees is not all."""
+        return self.processes > 1 or self.hold > 0
 
     def flags(self):
-        flags = {"recipe": self.recipe, "tasks": self.tasks, "paths": self.paths,
-                 "sessions": self.sessions}  # fmt: skip
+        """Of one of its processes."""
+        flags = {"recipe": self.recipe, "tasks": self.tasks // self.processes,
+                 "paths": self.paths, "sessions": self.sessions}  # fmt: skip
+        if self.hold:
+            flags["hold"] = self.hold
         return [word for name, value in flags.items() for word in (f"--{name}", str(value))]
 
     def least_ms(self):
         return int(self.tasks * LEAST_MS_A_TASK) if self.kind == CYCLES else 0
 
 
+PROCESSES = 10  # of the shapes that have more than one
+
 ALL = ("uvzk", "native", "raw", "curator", "kazoo")
 FOUR = ("uvzk", "native", "raw", "curator")
 NO_RAW = ("uvzk", "native", "curator", "kazoo")
 NO_KAZOO = ("uvzk", "native", "curator")
+REDIS = ("redlock", "redis-semaphore", "redisson")
+BESIDE = (*ALL, "etcd", *REDIS)
+LOCKS = tuple(peer for peer in BESIDE if peer != "raw")
+IN_ORDER = tuple(peer for peer in LOCKS if peer not in REDIS)  # who grant in the order of the acquires
 
 
-def distinct(tasks, peers, quick=(), sessions=1):
+def distinct(tasks, peers, quick=(), sessions=1, beside=()):
     """Each task has a mutex of its own."""
     work = ("singles",) if tasks < 64 else ("multis", "--batch", "64")
     many = f", {sessions} sessions" if sessions > 1 else ""
     return Shape(f"distinct-{tasks}" + (f"-s{sessions}" if sessions > 1 else ""),
                  f"distinct mutexes, {tasks:,} task" + ("s" if tasks > 1 else "") + many,
-                 tasks, paths=tasks, sessions=sessions, peers=peers, quick=quick,
+                 tasks, paths=tasks, sessions=sessions, peers=peers, quick=quick, beside=beside,
                  raw=(*work, "--tasks", str(tasks), "--paths", str(tasks)))  # fmt: skip
 
 
-def one_path(tasks, peers, quick=(), sessions=1):
+def one_path(tasks, peers, quick=(), sessions=1, beside=()):
     """All tasks at one mutex. The yardstick of one session is the creates and deletes of so
     many in one directory; of several, that an event of one is acted on by the next."""
     if sessions == 1:
@@ -62,7 +79,23 @@ def one_path(tasks, peers, quick=(), sessions=1):
     many = f", {sessions} sessions" if sessions > 1 else ""
     return Shape(f"one-path-{tasks}" + (f"-s{sessions}" if sessions > 1 else ""),
                  f"one mutex, {tasks:,} tasks" + many, tasks, sessions=sessions, peers=peers,
-                 quick=quick, raw=raw)  # fmt: skip
+                 quick=quick, raw=raw, beside=beside)  # fmt: skip
+
+
+def processes(tasks, hold=0):
+    """At one mutex, each process with a session of its own."""
+    held = f", holds of {hold} ms" if hold else ""
+    return Shape(("handover" if hold else "one-path") + f"-{tasks}-p{PROCESSES}",
+                 f"one mutex, {tasks} tasks in {PROCESSES} processes{held}", tasks, peers=(),
+                 processes=PROCESSES, hold=hold, beside=IN_ORDER if hold else LOCKS)
+
+
+def handover(sessions, peers, quick=(), beside=()):
+    """Holds of a millisecond: from the call of a release until the next task holds."""
+    return Shape(f"handover-{sessions}-s{sessions}",
+                 f"one mutex, {sessions} sessions with a task each, holds of 1 ms", sessions,
+                 sessions=sessions, hold=1, peers=peers, quick=quick, beside=beside,
+                 raw=("handoff", "--tasks", "100", "--sessions", str(sessions), "--hold", "1"))
 
 
 def semaphore(tasks, peers, quick=(), sessions=1):
@@ -73,15 +106,15 @@ def semaphore(tasks, peers, quick=(), sessions=1):
 
 
 SHAPES = (
-    distinct(1, ALL, quick=FOUR),
-    distinct(16, ALL, quick=ALL),
-    distinct(256, ALL, quick=FOUR),
+    distinct(1, ALL, quick=FOUR, beside=BESIDE),
+    distinct(16, ALL, quick=ALL, beside=BESIDE),
+    distinct(256, ALL, quick=FOUR, beside=BESIDE),
     distinct(1000, FOUR, quick=FOUR),
     distinct(10000, ("uvzk", "native", "raw")),
     distinct(10000, ("uvzk", "native"), sessions=4),
-    one_path(10, ALL),
-    one_path(100, ALL, quick=ALL),
-    one_path(1000, FOUR),
+    one_path(10, ALL, beside=LOCKS),
+    one_path(100, ALL, quick=ALL, beside=LOCKS),
+    one_path(1000, FOUR, beside=tuple(peer for peer in LOCKS if peer != "kazoo")),
     one_path(10000, ("uvzk", "native", "raw")),
     one_path(20, NO_KAZOO, sessions=2),
     one_path(100, NO_KAZOO, sessions=2),
@@ -89,6 +122,11 @@ SHAPES = (
     one_path(100, FOUR, quick=FOUR, sessions=10),
     one_path(100, FOUR, sessions=100),
     one_path(1000, FOUR, sessions=10),
+    handover(2, FOUR),
+    handover(10, FOUR, quick=FOUR, beside=BESIDE),
+    processes(10),
+    processes(100),
+    processes(10, hold=1),
     semaphore(10, NO_RAW, quick=NO_KAZOO),
     semaphore(100, NO_RAW),
     semaphore(10, NO_KAZOO, sessions=10),
