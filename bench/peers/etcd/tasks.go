@@ -20,7 +20,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const leaseSeconds = 60
+const (
+	leaseSeconds = 60
+	firstCycles  = 30 * time.Second
+)
 
 var (
 	hosts       = flag.String("hosts", "", "host:port, with commas")
@@ -116,6 +119,7 @@ type task struct {
 	mutex            *concurrency.Mutex
 	seen             *exclusion
 	acquires, cycles []int64
+	first            chan struct{} // closed after a cycle: with many tasks that takes a while
 }
 
 func (t *task) once() error {
@@ -146,11 +150,14 @@ func (t *task) once() error {
 }
 
 func (t *task) run() {
-	for !ending.Load() {
+	for first := true; !ending.Load(); first = false {
 		if err := t.once(); err != nil {
 			failures.Add(1)
 			fmt.Fprintln(os.Stderr, "etcd_tasks:", err)
 			return
+		}
+		if first {
+			close(t.first)
 		}
 	}
 }
@@ -192,7 +199,8 @@ func makeTasks(clients []*clientv3.Client) []*task {
 			its = session(clients[(place + i / *paths)%len(clients)])
 		}
 		mutex := concurrency.NewMutex(its, fmt.Sprintf("%s/%d", *base, place))
-		made = append(made, &task{number: i, mutex: mutex, seen: &seen[place]})
+		made = append(made, &task{number: i, mutex: mutex, seen: &seen[place],
+			first: make(chan struct{})})
 	}
 	return made
 }
@@ -224,6 +232,13 @@ func measure(all []*task) bool {
 		}(t)
 	}
 	time.Sleep(time.Duration(*warmMs) * time.Millisecond)
+	late := time.After(firstCycles)
+	for _, t := range all {
+		select {
+		case <-t.first:
+		case <-late:
+		}
+	}
 	fmt.Println("{\"window\":\"begins\"}")
 	began := time.Now()
 	measuring.Store(true)
