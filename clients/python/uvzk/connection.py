@@ -24,10 +24,23 @@ NUMBERED = ("hold", "object", "watch", "id")
 # If the connection ends before the answer, the servers may have carried these out.
 CHANGES = {"write", "set", "revoke", "barrier_set", "barrier_remove", "atomic_add", "atomic_compare_and_set",
            "atomic_set", "atomic_force_set", "atomic_create"}  # fmt: skip
-CHUNK = 1 << 18
+# Of one read. malloc() has room for so much without asking the kernel.
+CHUNK = 1 << 16
 # What a daemon that has just begun gets to find the servers, before it is asked what needs them at once.
 FIRST_CONTACT_MS = 10000
 CLOSED = UvzkConnectionError("CLIENT_ECLOSED", "the client was closed")
+
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_decode = json.JSONDecoder().raw_decode
+
+
+def line_of(number: int, op: str, fields: Line) -> str:
+    """A request. Most have texts and numbers alone, which need no encoder of their own."""
+    parts = [f'{{"id":{number},"op":"{op}"']
+    for name, value in fields.items():
+        parts.append(f'"{name}":{value}' if type(value) is int else f'"{name}":{_encode(value)}')
+    return ",".join(parts) + "}\n"
 
 
 def ignore(_: Line) -> None:
@@ -69,6 +82,7 @@ class Connection:
         self._read = b""
         self._unsent = bytearray()
         self._flush_is_due = False
+        self._has_writer = False
         self._closing = False
         self._has_waited_for_servers = False
         self._at_fork = forking.on_fork(self._leave)
@@ -81,7 +95,7 @@ class Connection:
         connection ends before that, with another one that says so; never within this call."""
         if self.end is not None:
             raise copy.copy(self.end)
-        line = json.dumps({"id": self._last_id + 1, "op": op, **fields}, separators=(",", ":")).encode() + b"\n"
+        line = line_of(self._last_id + 1, op, fields).encode()
         if len(line) > self._longest_line:
             raise UvzkError("CLIENT_ELINE", f"{op}: the request has {len(line)} bytes; {self._longest_line} are allowed")
         self._last_id += 1
@@ -134,9 +148,12 @@ class Connection:
             self._over(CLOSED if self._closing else UvzkConnectionError("CLIENT_EENDED", "the daemon has ended",
                                                                          retriable=True))  # fmt: skip
             return
-        *lines, self._read = (self._read + more).split(b"\n")
-        for line in lines:
-            self._received(json.loads(line))
+        bytes_read = self._read + more
+        end = bytes_read.rfind(b"\n") + 1
+        self._read = bytes_read[end:]
+        for line in bytes_read[:end].decode().split("\n"):
+            if line:
+                self._received(_decode(line)[0])
 
     def _received(self, line: Line) -> None:
         if "event" not in line:
@@ -162,9 +179,10 @@ class Connection:
         except OSError:
             self._unsent.clear()  # the reader tells it, after what can still be read
         if self._unsent:
-            self._flush_is_due = True
+            self._flush_is_due = self._has_writer = True
             self.loop.add_writer(self._socket.fileno(), self._flush)
-        else:
+        elif self._has_writer:
+            self._has_writer = False
             self.loop.remove_writer(self._socket.fileno())
 
     # ------------------------------------------------------------------------ end

@@ -133,11 +133,13 @@ class Hold:
         self._told_until: int = answer["valid_until_ms"]
         self._limit: Optional[int] = None
         self._on_revoke = on_revoke
-        self._released: "Optional[asyncio.Future[None]]" = None
+        self._given_back = False
+        self._waits: "List[asyncio.Future[None]]" = []  # for the release
+        self._is_free = False
         self._asked = False
         self._late = False
         connection.listen("hold", self._number, self._happened)
-        self._timer: asyncio.Handle = connection.loop.call_soon(self._look)
+        self._timer = self._look_in(answer["valid_for_ms"] / 1000)
 
     @property
     def node(self) -> str:
@@ -152,7 +154,7 @@ class Hold:
         return max(0, self._valid_until() - now_ms())
 
     def _valid_until(self) -> int:
-        if self._released is not None or self.lost.is_set():
+        if self._given_back or self.lost.is_set():
             return 0
         if self._slot is not None and self._connection.validity is not None:
             return self._connection.validity.valid_until_ms(self._slot, self._number)
@@ -183,7 +185,7 @@ class Hold:
     async def _ask(self, op: str, **fields: Any) -> Line:
         if self.lost.reason:
             raise self.lost.reason
-        if self._released is not None:
+        if self._given_back:
             raise UvzkError("UVZK_ENOTHELD", "the hold was released")
         try:
             return await self._connection.ask(op, hold=self._number, **fields)
@@ -195,8 +197,10 @@ class Hold:
     async def release(self) -> None:
         """Returns when the lock is free. Nothing happens if the hold is over."""
         self.give_back()
-        if self._released is not None:
-            await asyncio.shield(self._released)
+        if self._given_back and not self._is_free:
+            waits: "asyncio.Future[None]" = self._connection.loop.create_future()
+            self._waits.append(waits)
+            await waits
 
     def give_back(self) -> None:
         """Begins the release, and does not wait for it."""
@@ -204,14 +208,20 @@ class Hold:
         if reason and reason.code == "SERVE_EENDING" and self._connection.end is None:
             # The daemon waits with its end until this program has stopped its work.
             self._connection.send("release", {"hold": self._number}, ignore)
-        if reason or self._released is not None:
+        if reason or self._given_back:
             return
-        released = self._released = self._connection.loop.create_future()
+        self._given_back = True
         self._end(None)
         try:
-            self._connection.send("release", {"hold": self._number}, lambda _: released.set_result(None))
+            self._connection.send("release", {"hold": self._number}, self._freed)
         except UvzkConnectionError:
-            released.set_result(None)  # the daemon has released it, or its session ends
+            self._is_free = True  # the daemon has released it, or its session ends
+
+    def _freed(self, _: Line) -> None:
+        self._is_free = True
+        for waits in self._waits:
+            if not waits.done():
+                waits.set_result(None)
 
     # ----------------------------------------------------------- what happens to it
 
@@ -239,16 +249,19 @@ class Hold:
             self._end(self._why_over())
             return
         self._late = left_s == 0
+        if self._slot is None and not self._asked:
+            self._asked = True
+            self._connection.send("valid", {"hold": self._number}, self._renewed)
+        self._timer = self._look_in(left_s)
+
+    def _look_in(self, left_s: float) -> asyncio.TimerHandle:
         if self._late:
             next_s = LATE_ANSWER_S
         elif self._slot is not None:
             next_s = left_s
         else:
             next_s = min(left_s, max(left_s * RENEWAL, SOONEST_S))
-        if self._slot is None and not self._asked:
-            self._asked = True
-            self._connection.send("valid", {"hold": self._number}, self._renewed)
-        self._timer = self._connection.loop.call_later(min(next_s, LONGEST_S), self._look)
+        return self._connection.loop.call_later(min(next_s, LONGEST_S), self._look)
 
     def _why_over(self) -> UvzkLost:
         if self._limit is not None and now_ms() >= self._limit:

@@ -52,11 +52,14 @@ class Acquire(Generic[H]):
         return self._acquire().__await__()
 
     async def _acquire(self) -> H:
-        connection = await self._client.connection(to_ask_servers=self._fields.get("timeout_ms") == 0)
+        timeout_ms = self._fields.get("timeout_ms")
+        connection = await self._client.connection(to_ask_servers=timeout_ms == 0)
         granted: "asyncio.Future[H]" = connection.loop.create_future()
+        listens = self._on_queued is not None or self._on_revoke is not None
 
         def answered(answer: Line) -> None:
-            connection.listen_no_more("id", number)
+            if listens:
+                connection.listen_no_more("id", number)
             if not answer["ok"]:
                 if not granted.done():
                     granted.set_exception(error_of(answer))
@@ -68,25 +71,31 @@ class Acquire(Generic[H]):
                 granted.set_result(hold)
 
         number = connection.send(self._op, self._fields, answered)
-        connection.listen("id", number, self._happened(connection))
+        if listens:
+            connection.listen("id", number, self._happened(connection))
+
+        def cancel() -> None:
+            if connection.end is None:
+                connection.send("cancel", {"acquire": number}, ignore)
 
         def give_up() -> None:
-            if granted.cancel():
-                if connection.end is None:
-                    connection.send("cancel", {"acquire": number}, ignore)
+            """The daemon is stopped."""
+            if not granted.done():
+                granted.set_exception(UvzkTimeout("UV_ETIMEDOUT", "the daemon does not answer", retriable=True))
+                cancel()
+
+        silence = connection.loop.call_later(timeout_ms / 1000 + LATE_ANSWER_S, give_up) if timeout_ms else None
+        try:
+            return await granted
+        except asyncio.CancelledError:
+            if granted.cancelled():
+                cancel()
             elif granted.exception() is None:
                 granted.result().give_back()
-
-        timeout_ms = self._fields.get("timeout_ms")
-        try:
-            await asyncio.wait({granted}, timeout=timeout_ms / 1000 + LATE_ANSWER_S if timeout_ms else None)
-        except asyncio.CancelledError:
-            give_up()
             raise
-        if not granted.done():  # the daemon is stopped
-            give_up()
-            raise UvzkTimeout("UV_ETIMEDOUT", "the daemon does not answer", retriable=True)
-        return granted.result()
+        finally:
+            if silence:
+                silence.cancel()
 
     def _happened(self, connection: Connection) -> Callable[[Line], None]:
         def happened(event: Line) -> None:
