@@ -92,6 +92,7 @@ static void close_all(struct daemon *daemon)
         close_handle(daemon, (uv_handle_t *)&daemon->signals[i]);
     }
     close_handle(daemon, (uv_handle_t *)&daemon->checks);
+    close_handle(daemon, (uv_handle_t *)&daemon->answers);
     close_handle(daemon, (uv_handle_t *)&daemon->socket_file);
     close_handle(daemon, (uv_handle_t *)&daemon->last_answers);
     close_handle(daemon, (uv_handle_t *)&daemon->expiring.timer);
@@ -405,6 +406,7 @@ static int begin_loop(struct daemon *daemon)
     }
     daemon->loop.data = daemon;
     uv_prepare_init(&daemon->loop, &daemon->checks);
+    uv_idle_init(&daemon->loop, &daemon->answers);
     uv_timer_init(&daemon->loop, &daemon->socket_file);
     uv_timer_init(&daemon->loop, &daemon->last_answers);
     expiring_holds_init(&daemon->expiring, &daemon->loop);

@@ -80,7 +80,9 @@ struct daemon {
     struct served_locks locks;
     struct served_atomics atomics;
     struct served_connection *connections;
-    struct served_status *statuses; /* under way */
+    struct served_connection *unsent; /* those that have answers of this turn */
+    uv_idle_t answers;                /* sends them before the loop waits */
+    struct served_status *statuses;   /* under way */
     size_t connection_count;
     struct served_counts counts;
     size_t hold_count;   /* that are neither over nor being released */

@@ -2,10 +2,13 @@
  * taken are overwritten by later bytes. */
 #include "line_buffer.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_CAPACITY 512U
+/* As long as reads fill it, the buffer grows to that also without a long line. */
+#define READ_SIZE 16384U
 
 void line_buffer_init(struct line_buffer *buffer, size_t line_max)
 {
@@ -49,8 +52,12 @@ static int grow(struct line_buffer *buffer)
 
 char *line_buffer_room(struct line_buffer *buffer, size_t *size)
 {
+    bool was_filled = buffer->end == buffer->capacity && buffer->capacity < READ_SIZE;
+
     compact(buffer);
-    if (buffer->end == buffer->capacity && grow(buffer) < 0) {
+    /* Without memory, less is read at once. */
+    bool grown = (was_filled || buffer->end == buffer->capacity) && grow(buffer) == 0;
+    if (!grown && buffer->end == buffer->capacity) {
         return NULL;
     }
     *size = buffer->capacity - buffer->end;

@@ -1,10 +1,11 @@
 /* One connection of a program. The daemon's listener calls served_connection_accept, and the
- * daemon of a parent served_connection_open; served_operations.c carries out the lines. libuv
- * writes at once what the kernel takes, and queues the rest: max_unsent limits what is
- * queued. */
+ * daemon of a parent served_connection_open; served_operations.c carries out the lines. The
+ * answers of one turn of the loop are written together at its end. libuv queues what the
+ * kernel does not take then: max_unsent limits what is queued. */
 #include "serve/served_connection.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include <utlist.h>
@@ -23,12 +24,98 @@
 #include "serve/served_wait.h"
 #include "serve/served_watch.h"
 
+#define FIRST_CAPACITY 512U
+/* Of answers: so many bytes are written at once, and so much memory is kept for the next ones. */
+#define WRITE_SIZE 16384U
+#define KEPT_CAPACITY (2 * WRITE_SIZE)
+
 static void say_verbose(const struct served_connection *connection, const char *what,
                         const char *why)
 {
     if (connection->daemon->options->connection.verbose) {
         output_report("process %ld %s%s", (long)connection->pid, what, why);
     }
+}
+
+/* ------------------------------------------------------------------------- sending */
+
+struct sending {
+    uv_write_t request;
+    char bytes[];
+};
+
+static void on_sent(uv_write_t *request, int status)
+{
+    (void)status; /* the read side sees the end of the connection, too */
+    free(request);
+}
+
+/* Returns false if there is no memory. */
+static bool queue(struct served_connection *connection, const char *bytes, size_t length)
+{
+    struct sending *sending = malloc(sizeof(*sending) + length);
+
+    if (sending == NULL) {
+        return false;
+    }
+    memcpy(sending->bytes, bytes, length);
+    uv_buf_t buffer = uv_buf_init(sending->bytes, (unsigned)length);
+    if (uv_write(&sending->request, connection->output, &buffer, 1, on_sent) < 0) {
+        free(sending);
+        return false;
+    }
+    return true;
+}
+
+/* What the kernel takes at once needs no memory, and no turn of the loop. Returns false if
+ * there is no memory for the rest. */
+static bool flush(struct served_connection *connection)
+{
+    size_t length = connection->unsent_length;
+    uv_buf_t buffer = uv_buf_init(connection->unsent, (unsigned)length);
+
+    if (length == 0) {
+        return true;
+    }
+    int taken = uv_try_write(connection->output, &buffer, 1);
+    size_t sent = taken < 0 ? 0 : (size_t)taken;
+    bool done =
+        sent == length || queue(connection, connection->unsent + sent, length - sent);
+
+    connection->unsent_length = 0;
+    if (connection->unsent_capacity > KEPT_CAPACITY) {
+        free(connection->unsent);
+        connection->unsent = NULL;
+        connection->unsent_capacity = 0;
+    }
+    DL_DELETE2(connection->daemon->unsent, connection, unsent_prev, unsent_next);
+    return done;
+}
+
+/* Returns false if there is no memory. */
+static bool add(struct served_connection *connection, const char *line, size_t length)
+{
+    size_t wanted = connection->unsent_length + length;
+    size_t capacity =
+        connection->unsent_capacity == 0 ? FIRST_CAPACITY : connection->unsent_capacity;
+
+    while (capacity < wanted) {
+        capacity *= 2;
+    }
+    if (capacity > connection->unsent_capacity) {
+        char *bytes = realloc(connection->unsent, capacity);
+        if (bytes == NULL) {
+            return false;
+        }
+        connection->unsent = bytes;
+        connection->unsent_capacity = capacity;
+    }
+    if (connection->unsent_length == 0) {
+        DL_APPEND2(connection->daemon->unsent, connection, unsent_prev, unsent_next);
+    }
+    memcpy(connection->unsent + connection->unsent_length, line, length);
+    connection->unsent_length = wanted;
+    return true;
 }
 
 /* ------------------------------------------------------------------------- the end */
@@ -38,6 +125,7 @@ static void leave(struct served_connection *connection)
     if (--connection->users == 0) {
         served_owners_free(&connection->owners);
         line_buffer_free(&connection->lines);
+        free(connection->unsent);
         free(connection);
     }
 }
@@ -54,6 +142,7 @@ static void end(struct served_connection *connection, bool believed)
         return;
     }
     connection->ended = true;
+    flush(connection);
     DL_DELETE(connection->daemon->connections, connection);
     connection->daemon->connection_count--;
     served_holds_end(connection, believed);
@@ -92,48 +181,31 @@ void served_connection_cut(struct served_connection *connection, const char *err
 {
     if (!connection->ended) {
         served_counts_cut_off(&connection->daemon->counts, error);
+        flush(connection);
         write_now(connection, served_answer_event_of("closing", error, message));
         say_verbose(connection, "is cut off: ", message);
         end(connection, true);
     }
 }
 
-/* ------------------------------------------------------------------------- sending */
+/* ------------------------------------------------------------------------- answers */
 
-struct sending {
-    uv_write_t request;
-    char *line; /* owned */
-};
-
-static void on_sent(uv_write_t *request, int status)
+static void on_idle(uv_idle_t *idle)
 {
-    struct sending *sending = (struct sending *)request;
+    struct daemon *daemon = idle->loop->data;
 
-    (void)status; /* the read side sees the end of the connection, too */
-    free(sending->line);
-    free(sending);
-}
-
-/* Returns false if there is no memory. */
-static bool queue(struct served_connection *connection, char *line, size_t length)
-{
-    struct sending *sending = malloc(sizeof(*sending));
-    uv_buf_t bytes = uv_buf_init(line, (unsigned)length);
-
-    if (sending == NULL) {
-        free(line);
-        return false;
+    while (daemon->unsent != NULL) {
+        struct served_connection *connection = daemon->unsent;
+        if (!flush(connection)) {
+            served_connection_cut(connection, "UV_ENOMEM", "no memory");
+        }
     }
-    sending->line = line;
-    if (uv_write(&sending->request, connection->output, &bytes, 1, on_sent) < 0) {
-        on_sent(&sending->request, 0);
-        return false;
-    }
-    return true;
+    uv_idle_stop(idle);
 }
 
 void served_connection_send(struct served_connection *connection, json_t *object)
 {
+    struct daemon *daemon = connection->daemon;
     size_t length = 0;
 
     if (connection->ended) {
@@ -141,14 +213,18 @@ void served_connection_send(struct served_connection *connection, json_t *object
         return;
     }
     if (uv_stream_get_write_queue_size(connection->output) >
-        connection->daemon->options->max_unsent) {
+        daemon->options->max_unsent) {
         json_decref(object);
         served_connection_cut(connection, SERVED_EUNREAD, "answers are not read");
         return;
     }
     char *line = served_answer_line(object, &length);
-    if (line == NULL || !queue(connection, line, length)) {
+    bool added = line != NULL && add(connection, line, length);
+    free(line);
+    if (!added || (connection->unsent_length >= WRITE_SIZE && !flush(connection))) {
         served_connection_cut(connection, "UV_ENOMEM", "no memory");
+    } else {
+        uv_idle_start(&daemon->answers, on_idle);
     }
 }
 

@@ -32,6 +32,10 @@ struct served_connection {
     uv_stream_t *output; /* to which lines go: the pipe, or the daemon's `output` */
     struct daemon *daemon;
     struct line_buffer lines;
+    char *unsent; /* owned: answers of this turn */
+    size_t unsent_length, unsent_capacity;
+    struct served_connection *unsent_prev,
+        *unsent_next;          /* of the daemon's list, if there are */
     struct served_hold *holds; /* by number: pending acquires and holds */
     /* Pending acquires by the id of their request. One whose id another one has, and those that
      * come as long as there is such a one, are only counted. */
@@ -64,7 +68,7 @@ int served_connection_open(struct daemon *);
 /* The program has ended. Does nothing if the connection has ended. */
 void served_connection_end(struct served_connection *);
 
-/* Sends a line, and frees the object. If the program has not read what was sent before,
+/* Sends a line, at the end of the turn, and frees the object. If the program has not read what was sent before,
  * or if there is no memory (NULL), the connection is cut off. Does nothing but free the
  * object if the connection has ended. */
 void served_connection_send(struct served_connection *, json_t *);
