@@ -48,7 +48,7 @@ class Hold {
     this._asked = false
     this._late = false
     connection.listen('hold', this._number, (event) => this._happened(event))
-    this._timer = this._lookIn(leftMs(this._told))
+    this._timer = this._lookIn(Number(answer.valid_for_ms))
   }
 
   get node() {
