@@ -47,10 +47,13 @@ class Peer:
 
     def acquire(self, path, timeout_s):
         lock = self.locks.setdefault(path, NamedLock(self.client, path))
-        try:
-            return lock.acquire(blocking=timeout_s > 0, timeout=timeout_s or None)
-        except kazoo.exceptions.LockTimeout:
-            return False
+        while True:
+            try:
+                return lock.acquire(blocking=timeout_s > 0, timeout=timeout_s or None)
+            except kazoo.exceptions.LockTimeout:
+                return False
+            except kazoo.exceptions.NoNodeError:  # the server has reaped the path, which was empty
+                lock.assured_path = False
 
     def release(self, path):
         self.locks[path].release()
