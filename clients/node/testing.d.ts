@@ -15,6 +15,6 @@ export interface SimulatedServer {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** `command`: uvzk-sim-server; without it $UVZK_SIM_SERVER_COMMAND, or the one of PATH. `options`: its options, such as
- * ["--min-session", "500"]. */
+/** `command`: uvzk-sim-server; without it $UVZK_SIM_SERVER_COMMAND, the one of the package, or of PATH. `options`: its options,
+ * such as ["--min-session", "500"]. */
 export function startSimulatedServer(options?: { command?: string; options?: readonly string[] }): Promise<SimulatedServer>

@@ -5,9 +5,10 @@ const childProcess = require('node:child_process')
 const { once } = require('node:events')
 const net = require('node:net')
 const readline = require('node:readline')
-const { commandError } = require('./lib/daemon.js')
+const { commandError, packagedCommand } = require('./lib/daemon.js')
 require('./lib/dispose.js')
 
+const SIM_SERVER = 'uvzk-sim-server'
 const SERVERS = 'servers '
 const CONTROL = 'control '
 
@@ -63,9 +64,9 @@ class SimulatedServer {
   }
 }
 
-/* command: of uvzk-sim-server; without it $UVZK_SIM_SERVER_COMMAND, or the one of PATH. */
+/* command: of uvzk-sim-server; without it $UVZK_SIM_SERVER_COMMAND, the one of the package, or of PATH. */
 async function startSimulatedServer({ command, options = [] } = {}) {
-  const name = command || process.env.UVZK_SIM_SERVER_COMMAND || 'uvzk-sim-server'
+  const name = command || process.env.UVZK_SIM_SERVER_COMMAND || packagedCommand(SIM_SERVER) || SIM_SERVER
   const child = childProcess.spawn(name, options, { stdio: ['ignore', 'pipe', 'inherit'] })
   if (child.pid === undefined) {
     const [why] = await once(child, 'error')

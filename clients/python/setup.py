@@ -1,4 +1,4 @@
-"""A wheel with the command is of one platform; without it, of any. See pyproject.toml for all else."""
+"""A wheel with the command is of the command's platform; without it, of any. See pyproject.toml for all else."""
 
 import pathlib
 
@@ -9,7 +9,14 @@ try:
 except ImportError:  # before setuptools 70.1
     from wheel.bdist_wheel import bdist_wheel
 
-with_command = (pathlib.Path(__file__).parent / "uvzk/bin/uvzk").exists()
+COMMAND = pathlib.Path(__file__).parent / "uvzk/bin/uvzk"
+PROCESSORS = {62: "x86_64", 183: "aarch64"}  # by e_machine, elf(5)
+with_command = COMMAND.exists()
+
+
+def processor():
+    """Returns None if it is another one: then the command is for the machine that makes the wheel."""
+    return PROCESSORS.get(int.from_bytes(COMMAND.read_bytes()[18:20], "little"))
 
 
 class OfPlatform(bdist_wheel):
@@ -18,8 +25,10 @@ class OfPlatform(bdist_wheel):
         self.root_is_pure = not with_command
 
     def get_tag(self):
-        platform = super().get_tag()[2]
-        return "py3", "none", platform if with_command else "any"
+        if not with_command:
+            return "py3", "none", "any"
+        of = processor()
+        return "py3", "none", f"linux_{of}" if of else super().get_tag()[2]
 
 
 setuptools.setup(cmdclass={"bdist_wheel": OfPlatform})

@@ -19,10 +19,10 @@ function commandError(message) {
   return new UvzkConnectionError('CLIENT_ECOMMAND', message)
 }
 
-/* The command of the package for this platform, if it is installed. */
-function packagedCommand() {
+/* A command of the package for this platform, if it is installed. */
+function packagedCommand(name) {
   try {
-    return require.resolve(`@uvzk/${process.platform}-${process.arch}/bin/uvzk`)
+    return require.resolve(`@uvzk/${process.platform}-${process.arch}/bin/${name}`)
   } catch {
     return undefined
   }
@@ -43,7 +43,7 @@ function commandOfPath() {
 
 /* The command uvzk: the one that is named, else $UVZK_COMMAND, the one of the package, or of PATH. */
 function findCommand(command) {
-  const found = command || process.env.UVZK_COMMAND || packagedCommand() || commandOfPath()
+  const found = command || process.env.UVZK_COMMAND || packagedCommand('uvzk') || commandOfPath()
   if (!found) {
     throw commandError('the command uvzk was not found: neither $UVZK_COMMAND, nor a package for this platform, nor in PATH')
   }
@@ -88,4 +88,4 @@ async function startChild(where) {
   return { socket: child.stdio[3], child }
 }
 
-module.exports = { openLink, findCommand, longestLine, commandError }
+module.exports = { openLink, findCommand, packagedCommand, longestLine, commandError }

@@ -45,10 +45,15 @@ class Link:
     child: Optional[subprocess.Popen[bytes]]
 
 
+def command_of_wheel(name: str) -> Optional[str]:
+    """Returns None if the wheel has no such command."""
+    own = Path(__file__).parent / "bin" / name
+    return str(own) if own.exists() else None
+
+
 def find_command(command: Optional[str] = None) -> str:
     """The command uvzk: the one that is named, else $UVZK_COMMAND, the one of the wheel, or of PATH."""
-    own = Path(__file__).parent / "bin" / "uvzk"
-    found = command or os.environ.get("UVZK_COMMAND") or (str(own) if own.exists() else shutil.which("uvzk"))
+    found = command or os.environ.get("UVZK_COMMAND") or command_of_wheel("uvzk") or shutil.which("uvzk")
     if not found:
         raise UvzkConnectionError("CLIENT_ECOMMAND", "the command uvzk was not found: neither $UVZK_COMMAND, "
                                   "nor in the package, nor in PATH")  # fmt: skip
