@@ -1,31 +1,45 @@
-/* sessions: what a session costs at rest, and how long a turn of the loop takes at most.
+/* sessions: what a session costs at rest, how long a turn of the loop takes at most, and
+ * how long sessions take to connect, and to connect again after their server was away.
  *
- *   0 all were connected to the end   1 not, or no server   2 bad arguments */
+ *   0 all kept their sessions   1 not, or no server   2 bad arguments */
 #include <inttypes.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <uv.h>
 
+#include "latencies.h"
 #include "transport.h"
 #include "uvzk.h"
+#include "window.h"
 #include "workload.h"
 
-#define CONNECT_MS 30000U
+#define CONNECT_MS 60000U
+
+/* The server goes and comes back in RESTARTING. */
+enum phase { STARTING, RESTING, RESTARTING, ENDING };
 
 struct run {
     uv_loop_t loop;
+    enum phase phase;
     struct workload workload; /* its hosts, sessions and window_ms */
+    uint64_t timeout_ms;      /* of a session */
     uint32_t transport;
     const char *tls;
     bool together;  /* all sessions in one client */
+    bool restart;   /* the server, after the rest */
     uint64_t count; /* of clients */
     uvzk_client_t *clients;
     uv_timer_t timer;
     uv_prepare_t prepare;
-    uint64_t connected, lost;
+    uint64_t connected, lost;   /* clients; sessions */
+    uint64_t began_ns;          /* the phase */
+    struct latencies came_back; /* from the kill of the server on, of each client */
+    double connect_ms;          /* until the last one is connected */
     int64_t turn_began_us, longest_turn_us; /* of this thread's processor */
     int64_t init_us;                        /* of all uvzk_client_init */
     size_t bytes_before, bytes;             /* of the whole heap */
@@ -39,13 +53,17 @@ static void bad_usage(void)
         "\n"
         "N sessions at rest, each of a client of its own. One JSON object on stdout:\n"
         "bytes of heap a session (of the first arena; all of it where there are no\n"
-        "threads), the processor time of the longest turn and of all uvzk_client_init.\n"
+        "threads), the processor time of the longest turn and of all uvzk_client_init,\n"
+        "and how long it took until all were connected.\n"
         "\n"
         "  --sessions N    (1)\n"
         "  --together      in one client\n"
         "  --transport T   c-client or native (c-client)\n"
         "  --tls LIST      options.tls; implies native\n"
-        "  --window MS     at rest (5000)\n",
+        "  --window MS     at rest (5000)\n"
+        "  --timeout MS    of a session (60000)\n"
+        "  --restart       then has with_zookeeper, its parent, kill the server and\n"
+        "                  start it again: how long until the clients are connected\n",
         stderr);
     exit(2);
 }
@@ -95,11 +113,27 @@ static void turn_begins(uv_prepare_t *prepare)
 
 static void end(struct run *run)
 {
+    run->phase = ENDING;
     for (uint64_t i = 0; i < run->count; i++) {
         uvzk_client_close(&run->clients[i], NULL);
     }
     uv_close((uv_handle_t *)&run->timer, NULL);
     uv_close((uv_handle_t *)&run->prepare, NULL);
+}
+
+static void begin_phase(struct run *run, enum phase phase, uv_timer_cb ends, uint64_t ms)
+{
+    run->phase = phase;
+    run->began_ns = window_now();
+    uv_timer_start(&run->timer, ends, ms, 0);
+}
+
+static void connect_is_late(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+
+    run->lost += run->count - run->connected;
+    end(run);
 }
 
 static void rest_ends(uv_timer_t *timer)
@@ -108,15 +142,14 @@ static void rest_ends(uv_timer_t *timer)
 
     run->bytes = heap_bytes();
     run->threads = count_threads();
-    end(run);
-}
-
-static void connect_is_late(uv_timer_t *timer)
-{
-    struct run *run = timer->data;
-
-    run->lost++;
-    end(run);
+    if (!run->restart) {
+        end(run);
+        return;
+    }
+    begin_phase(run, RESTARTING, connect_is_late, CONNECT_MS);
+    run->connected = 0;
+    kill(getppid(), SIGUSR1);
+    kill(getppid(), SIGUSR2);
 }
 
 static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
@@ -124,9 +157,16 @@ static void on_state(uvzk_client_t *client, uvzk_client_state_t state)
     struct run *run = client->data;
 
     if (state == UVZK_STATE_CONNECTED && ++run->connected == run->count) {
-        uv_timer_start(&run->timer, rest_ends, run->workload.window_ms, 0);
-    } else if (state != UVZK_STATE_CONNECTED && state != UVZK_STATE_CLOSED) {
+        run->connect_ms = (double)(window_now() - run->began_ns) / 1e6;
+        begin_phase(run, RESTING, rest_ends, run->workload.window_ms);
+    } else if (state == UVZK_STATE_LOST ||
+               (state == UVZK_STATE_SUSPENDED && run->phase < RESTARTING)) {
         run->lost++;
+    } else if (state == UVZK_STATE_RECONNECTED && run->phase == RESTARTING) {
+        latencies_add(&run->came_back, window_now() - run->began_ns);
+        if (++run->connected == run->count) {
+            end(run);
+        }
     }
 }
 
@@ -140,6 +180,7 @@ static int start(struct run *run)
     options.transport = run->transport;
     options.tls = run->tls;
     options.state_cb = on_state;
+    options.session_timeout_ms = (uint32_t)run->timeout_ms;
     options.sessions = run->together ? (uint32_t)run->workload.sessions : 1;
     for (uint64_t i = 0; i < run->count && status == 0; i++) {
         int64_t before = processor_us();
@@ -159,6 +200,8 @@ static void read_options(struct run *run, int argc, char **argv)
         WORKLOAD_LONG_OPTIONS,
         TRANSPORT_LONG_OPTIONS,
         {"together", no_argument, NULL, '1'},
+        {"restart", no_argument, NULL, 'r'},
+        {"timeout", required_argument, NULL, 'o'},
         {NULL, 0, NULL, 0},
     };
     int letter;
@@ -166,6 +209,12 @@ static void read_options(struct run *run, int argc, char **argv)
     while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (letter == '1') {
             run->together = true;
+        } else if (letter == 'r') {
+            run->restart = true;
+        } else if (letter == 'o') {
+            if (!workload_number(optarg, 500, 86400000, &run->timeout_ms)) {
+                bad_usage();
+            }
         } else if (!transport_option(&run->transport, &run->tls, letter, optarg) &&
                    !workload_option(&run->workload, letter, optarg)) {
             bad_usage();
@@ -177,16 +226,23 @@ static void read_options(struct run *run, int argc, char **argv)
     run->count = run->together ? 1 : run->workload.sessions;
 }
 
-static void print(const struct run *run)
+static void print(struct run *run)
 {
     printf("{\"program\":\"sessions\",\"transport\":\"%s\",\"tls\":%s,"
            "\"sessions\":%" PRIu64 ",\"clients\":%" PRIu64
            ",\"bytes_a_session\":%zu,\"threads\":%d,"
-           "\"longest_turn_us\":%" PRId64 ",\"init_us\":%" PRId64 "}\n",
+           "\"longest_turn_us\":%" PRId64 ",\"init_us\":%" PRId64 ",\"connect_ms\":%.1f",
            transport_name(run->transport), run->tls != NULL ? "true" : "false",
            run->workload.sessions, run->count,
            (run->bytes - run->bytes_before) / run->workload.sessions, run->threads,
-           run->longest_turn_us, run->init_us);
+           run->longest_turn_us, run->init_us, run->connect_ms);
+    if (run->restart) {
+        printf(",\"back_p50_ms\":%.1f,\"back_p99_ms\":%.1f,\"back_ms\":%.1f",
+               latencies_percentile_us(&run->came_back, 50) / 1000,
+               latencies_percentile_us(&run->came_back, 99) / 1000,
+               latencies_percentile_us(&run->came_back, 100) / 1000);
+    }
+    printf(",\"lost\":%" PRIu64 "}\n", run->lost);
 }
 
 int main(int argc, char **argv)
@@ -196,7 +252,8 @@ int main(int argc, char **argv)
 
     read_options(&run, argc, argv);
     run.clients = calloc(run.count, sizeof(*run.clients));
-    if (run.clients == NULL || uv_loop_init(&run.loop) != 0) {
+    if (run.clients == NULL || latencies_init(&run.came_back, run.count) != 0 ||
+        uv_loop_init(&run.loop) != 0) {
         return 1;
     }
     uv_timer_init(&run.loop, &run.timer);
@@ -208,12 +265,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "sessions: %s\n", uvzk_strerror(status));
         return 1;
     }
-    uv_timer_start(&run.timer, connect_is_late, CONNECT_MS, 0);
+    begin_phase(&run, STARTING, connect_is_late, CONNECT_MS);
     uv_prepare_start(&run.prepare, turn_begins);
     run.turn_began_us = processor_us();
     uv_run(&run.loop, UV_RUN_DEFAULT);
     uv_loop_close(&run.loop);
     free(run.clients);
     print(&run);
+    latencies_free(&run.came_back);
     return run.lost == 0 ? 0 : 1;
 }

@@ -34,6 +34,8 @@ def cost(before, after, cycles):
             "bytes_out": each(server["bytes_out"]),
             "loopback_bytes": each(after["loopback"] - before["loopback"]),
             "server_cpu_us": each(server["cpu"], 1e6)}  # fmt: skip
+    if "events" in server:
+        told["server_events"] = each(server["events"])
     if after["client_cpu"] is not None:
         client = after["client_cpu"] - before["client_cpu"]
         others = after["busy"] - before["busy"] - client - server["cpu"]

@@ -32,9 +32,12 @@ class Server:
         self.process.stdout.close()
 
     def counters(self):
-        """Requests that have come, bytes that have come and gone, and CPU seconds."""
+        """Requests that have come, events of watches, bytes that have come and gone, and CPU
+        seconds."""
         told = self.ask("mntr")
-        return {"requests": told.get("zk_packets_received", 0),
+        requests = told.get("zk_packets_received", 0)
+        return {"requests": requests,
+                "events": told.get("zk_packets_sent", 0) - requests,
                 "bytes_in": told.get("zk_bytes_received_count", 0),
                 "bytes_out": told.get("zk_response_bytes", 0),
                 "cpu": cpu_seconds(self.pid)}  # fmt: skip

@@ -124,6 +124,8 @@ SHAPES = (
     one_path(1000, FOUR, sessions=10),
     handover(2, FOUR),
     handover(10, FOUR, quick=FOUR, beside=BESIDE),
+    handover(100, FOUR),
+    handover(1000, FOUR),
     processes(10),
     processes(100),
     processes(10, hold=1),

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <uv.h>
 
+#include "base/deadline.h"
 #include "base/memory.h"
 #include "discovery/pause.h"
 #include "platform/entropy.h"
@@ -262,12 +263,11 @@ static void targets_settle(struct uvzk__targets *targets, struct uvzk__target *t
     targets->settled(targets, target, now, news);
 }
 
-static void begin_probe(struct uvzk__targets *targets, struct uvzk__target *target)
+static void connect_probe(struct uvzk__targets *targets, struct uvzk__target *target)
 {
     enum uvzk__probe_result result =
         server_probe_begin(&target->probe, &target->address, targets->only_connects);
     target->probed = true;
-    target->moment = uvzk_now() + target->patience_ms;
     if (result == UVZK__PROBE_PENDING &&
         uvzk__sockets_watch(targets->sockets, target->probe.fd, false, true) < 0) {
         target->probe.error = UV_ENOMEM;
@@ -278,9 +278,29 @@ static void begin_probe(struct uvzk__targets *targets, struct uvzk__target *targ
     }
 }
 
+static void begin_probe(struct uvzk__targets *targets, struct uvzk__target *target)
+{
+    uint64_t now = uvzk_now();
+
+    target->moment = now + target->patience_ms;
+    uvzk__connect_tries_begin(&target->tries, now);
+    connect_probe(targets, target);
+}
+
+/* The time of the probe goes on. */
+static void connect_probe_again(struct uvzk__targets *targets,
+                                struct uvzk__target *target, uint64_t now)
+{
+    end_probe(targets, target);
+    uvzk__connect_tries_next(&target->tries, now);
+    connect_probe(targets, target);
+}
+
 static void step_probe(struct uvzk__targets *targets, struct uvzk__target *target)
 {
     enum uvzk__probe_result result = server_probe_step(&target->probe);
+
+    uvzk__connect_tries_end(&target->tries);
     if (result == UVZK__PROBE_PENDING) {
         /* If this fails, the probe ends without an answer when its time is over. */
         (void)uvzk__sockets_watch(targets->sockets, target->probe.fd, true, false);
@@ -293,13 +313,14 @@ void uvzk__targets_step(struct uvzk__targets *targets, uint64_t now)
 {
     for (size_t i = 0; i < targets->count; i++) {
         struct uvzk__target *target = &targets->array[i];
-        if (target->moment > now) {
-            continue;
-        }
-        if (target->probed) {
+        bool is_due = target->moment <= now;
+
+        if (target->probed && is_due) {
             targets_settle(targets, target, UVZK__PROBE_TIMEOUT);
-        } else if (targets->searching) { /* read each time: a callback may change it */
-            begin_probe(targets, target);
+        } else if (target->probed && target->tries.again_at <= now) {
+            connect_probe_again(targets, target, now);
+        } else if (!target->probed && is_due && targets->searching) {
+            begin_probe(targets, target); /* a callback may change `searching` */
         }
     }
 }
@@ -350,8 +371,11 @@ uint64_t uvzk__targets_next(const struct uvzk__targets *targets)
     uint64_t next = UINT64_MAX;
     for (size_t i = 0; i < targets->count; i++) {
         const struct uvzk__target *target = &targets->array[i];
-        if ((targets->searching || target->probed) && target->moment < next) {
-            next = target->moment;
+        if (target->probed) {
+            next = uvzk__deadline_earlier(next, target->tries.again_at);
+        }
+        if (targets->searching || target->probed) {
+            next = uvzk__deadline_earlier(next, target->moment);
         }
     }
     return next;

@@ -17,6 +17,7 @@
 #include "discovery/addresses.h"
 #include "discovery/host_names.h"
 #include "discovery/hosts.h"
+#include "discovery/pause.h"
 #include "discovery/sockets.h"
 
 enum uvzk__probe_result {
@@ -53,6 +54,8 @@ struct uvzk__target {
     /* While it is being probed: the time at which the probe ends without an answer.
      * Otherwise: the time of the next probe; UINT64_MAX: none. */
     uint64_t moment;
+    struct uvzk__connect_tries
+        tries;                      /* of the probe's connection, until it is accepted */
     uint32_t pause_ms, patience_ms; /* before the next probe; for an answer */
     bool probed;                    /* a probe is under way */
     bool in_use;                    /* the handle was opened with this server */

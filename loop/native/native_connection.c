@@ -374,6 +374,12 @@ static const char *late_text(const struct uvzk__native_session *session)
                : "no answer yet";
 }
 
+/* Its kernel is still connecting. */
+static bool is_unaccepted(const struct uvzk__native_session *session)
+{
+    return session->state == UVZK__NATIVE_CONNECTING && session->stream->connecting;
+}
+
 void uvzk__native_connection_due(struct uvzk__sockets *sockets)
 {
     struct uvzk__native_session *session =
@@ -387,6 +393,8 @@ void uvzk__native_connection_due(struct uvzk__sockets *sockets)
         check_silence(session, now);
     } else if (session->stream != NULL && session->deadline <= now) {
         uvzk__native_session_try_next(session, UV_ETIMEDOUT, late_text(session));
+    } else if (is_unaccepted(session) && session->tries.again_at <= now) {
+        uvzk__native_session_connect_again(session);
     }
     if (session->state == UVZK__NATIVE_CONNECTED && ping_at(session) <= now) {
         native_connection_ping(session);
@@ -405,6 +413,9 @@ static void native_connection_plan(struct uvzk__native_session *session)
             next, uvzk__deadline_earlier(ping_at(session), silent_at(session)));
     } else if (session->stream != NULL) {
         next = uvzk__deadline_earlier(next, session->deadline);
+        if (is_unaccepted(session)) {
+            next = uvzk__deadline_earlier(next, session->tries.again_at);
+        }
     }
     if (next < session->alarm_at) {
         session->alarm_at = next;

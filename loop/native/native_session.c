@@ -192,6 +192,7 @@ static void connect_next(struct uvzk__native_session *session)
         int status = open_stream(session, server);
         if (session->stream != NULL) {
             uvzk__native_session_allow_step(session);
+            uvzk__connect_tries_begin(&session->tries, uvzk_now());
             uvzk__port_move(&session->port->port, &uvzk__native_session_machine, session,
                             UVZK__NATIVE_CONNECTING);
             return;
@@ -202,6 +203,20 @@ static void connect_next(struct uvzk__native_session *session)
         }
     }
     seek_later(session);
+}
+
+void uvzk__native_session_connect_again(struct uvzk__native_session *session)
+{
+    struct uvzk__stream *stalled = session->stream;
+
+    session->stream = NULL;
+    (void)open_stream(session, &session->servers[session->next_server - 1]);
+    if (session->stream != NULL) {
+        retire_stream(session, stalled, false);
+    } else {
+        session->stream = stalled;
+    }
+    uvzk__connect_tries_next(&session->tries, uvzk_now());
 }
 
 /* There is no session to continue. */

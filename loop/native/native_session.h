@@ -32,6 +32,7 @@
 
 #include "base/machine.h"
 #include "discovery/addresses.h"
+#include "discovery/pause.h"
 #include "discovery/search.h"
 #include "discovery/sockets.h"
 #include "native/chroot.h"
@@ -120,13 +121,14 @@ struct uvzk__native_session {
     /* When a ping, or a request for the leader, was sent last: every server counts these as a
      * sign of life. A follower of ClickHouse Keeper does not count what it answers alone. */
     uint64_t touched_at;
-    bool carries_touch;           /* the stream, since touched_at */
-    uint64_t received;            /* bytes of the stream at received_at */
-    uint64_t deadline;            /* of CONNECTING to ASKING */
-    uint64_t alarm_at;            /* when the sockets' alarm comes at the latest */
-    struct uvzk__conduct conduct; /* the server's, while CONNECTED */
-    unsigned unanswered_rearms;   /* requests that re-arm watches */
-    unsigned failed_rearms;       /* connections in turn that ended at them */
+    bool carries_touch;               /* the stream, since touched_at */
+    uint64_t received;                /* bytes of the stream at received_at */
+    uint64_t deadline;                /* of CONNECTING to ASKING */
+    struct uvzk__connect_tries tries; /* of CONNECTING */
+    uint64_t alarm_at;                /* when the sockets' alarm comes at the latest */
+    struct uvzk__conduct conduct;     /* the server's, while CONNECTED */
+    unsigned unanswered_rearms;       /* requests that re-arm watches */
+    unsigned failed_rearms;           /* connections in turn that ended at them */
 };
 
 /* In memory of zeros. The pointers are borrowed; tls and sasl are shared. */
@@ -190,6 +192,9 @@ void uvzk__native_session_blame(struct uvzk__native_session *session, int code,
                                 const char *text);
 /* The exchange of SASL is over. */
 void uvzk__native_session_end_exchange(struct uvzk__native_session *session);
+/* The server has not accepted the connection of a CONNECTING session yet: connects to it
+ * once more, within the time that it has. */
+void uvzk__native_session_connect_again(struct uvzk__native_session *session);
 /* The server of the stream cannot be used, and the session is not CONNECTED: tries the
  * next one. */
 void uvzk__native_session_try_next(struct uvzk__native_session *session, int code,

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "discovery/sockets.h"
 
 #include "native/digest_md5.h"
 
@@ -489,6 +492,29 @@ static bool is_of_a_probe(const struct uvzk__connect_request *request)
     return (uint64_t)request->session_id >> 56 == 0xff;
 }
 
+static int join_queue(const struct scripted_server *server)
+{
+    struct uvzk__address address;
+    int fd;
+
+    assert_true(uvzk__address_read("127.0.0.1", server->port, &address));
+    assert_int_equal(uvzk__socket_connect(&address, &fd), 0);
+    return fd;
+}
+
+/* The kernel's queue has one place. libuv takes the first of the crowd from it, and then
+ * no more, because that one is not accepted. */
+static void fill(struct scripted_server *server)
+{
+    uv_os_fd_t listener;
+
+    uv_fileno((uv_handle_t *)&server->listener, &listener);
+    assert_int_equal(listen(listener, 0), 0);
+    server->fills = false;
+    server->full = true;
+    server->crowd[0] = join_queue(server);
+}
+
 /* What it does when it has granted a session. */
 static void misbehave(struct scripted_connection *connection)
 {
@@ -510,6 +536,9 @@ static void hear_connect(struct scripted_connection *connection,
     assert_int_equal(uvzk__connect_request_read(frame, &request), 0);
     if (is_of_a_probe(&request)) {
         grant(connection, 0, 0);
+        if (server->fills) {
+            fill(server);
+        }
         return;
     }
     connection->established = true;
@@ -592,9 +621,13 @@ static void received(uv_stream_t *stream, ssize_t count, const uv_buf_t *buffer)
 static void accepted(uv_stream_t *listener, int status)
 {
     struct scripted_server *server = listener->data;
-    struct scripted_connection *connection = calloc(1, sizeof(*connection));
 
     assert_int_equal(status, 0);
+    if (server->full) {
+        server->crowd[1] = join_queue(server);
+        return;
+    }
+    struct scripted_connection *connection = calloc(1, sizeof(*connection));
     assert_non_null(connection);
     connection->server = server;
     connection->next = server->connections;
@@ -631,8 +664,8 @@ void scripted_server_open(uv_loop_t *loop, struct scripted_server *server)
     assert_int_equal(uv_tcp_bind(&server->listener, (struct sockaddr *)&address, 0), 0);
     assert_int_equal(uv_listen((uv_stream_t *)&server->listener, 16, accepted), 0);
     uv_tcp_getsockname(&server->listener, (struct sockaddr *)&address, &length);
-    snprintf(server->hosts, sizeof(server->hosts), "127.0.0.1:%u",
-             ntohs(address.sin_port));
+    server->port = ntohs(address.sin_port);
+    snprintf(server->hosts, sizeof(server->hosts), "127.0.0.1:%u", server->port);
 }
 
 void scripted_server_close(struct scripted_server *server)
@@ -654,6 +687,18 @@ void scripted_server_listen(struct scripted_server *server, bool listens)
             uv_read_stop((uv_stream_t *)&at->socket);
         }
     }
+}
+
+void scripted_server_drain(struct scripted_server *server)
+{
+    uv_os_fd_t listener;
+
+    uv_fileno((uv_handle_t *)&server->listener, &listener);
+    assert_int_equal(listen(listener, 16), 0);
+    server->full = false;
+    close(server->crowd[0]);
+    close(server->crowd[1]);
+    accepted((uv_stream_t *)&server->listener, 0);
 }
 
 void scripted_server_drop(struct scripted_server *server)

@@ -37,6 +37,7 @@ struct scripted_server {
     uv_loop_t *loop;
     uv_tcp_t listener;
     char hosts[32]; /* "127.0.0.1:port" */
+    uint16_t port;
 
     /* The script. May be changed at any time. */
     int64_t session_id;      /* that it grants */
@@ -61,6 +62,7 @@ struct scripted_server {
     bool drops_granted;      /* closes the connection then */
     bool demands;            /* it serves only clients that authenticate */
     enum scripted_sasl sasl; /* what it says to a client that authenticates */
+    bool fills;              /* its queue of connections is full after a probe */
 
     /* What has happened. */
     struct scripted_connection *connections; /* the last one first */
@@ -72,6 +74,8 @@ struct scripted_server {
     int64_t zxid;             /* of the next reply; counted up by it */
     int32_t last_xid;         /* of the last request */
     unsigned char password[16];
+    bool full;    /* it accepts nobody, and its queue has no room */
+    int crowd[2]; /* who fills the queue */
 };
 
 /* Listens on a free port, grants the session 0x101 with 4 s, and answers. */
@@ -79,6 +83,8 @@ void scripted_server_open(uv_loop_t *loop, struct scripted_server *server);
 /* Closes the port and all connections. The memory must stay valid until the loop has run
  * down. */
 void scripted_server_close(struct scripted_server *server);
+/* Its queue has room again: it accepts who waits there. */
+void scripted_server_drain(struct scripted_server *server);
 /* What was recorded since the last call. */
 const char *scripted_server_heard(struct scripted_server *server);
 /* Sets whether it reads. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "native/native_port.h"
 #include "run_loop.h"
 
@@ -259,11 +260,45 @@ static void who_breaks_the_protocol_comes_last(void **state)
     }
 }
 
+static uint32_t first_try_ms(void)
+{
+    struct uvzk__connect_tries tries;
+
+    uvzk__connect_tries_begin(&tries, 0);
+    return tries.ms;
+}
+
+/* Of the same session: the kernel, too, would ask again, but after a second. */
+static bool has_tried_twice(void *context)
+{
+    struct native_test *test = context;
+    struct uvzk__native_port *port =
+        UVZK__CONTAINER_OF(test->probe->port, struct uvzk__native_port, base.port);
+
+    return test->server.full && port->session.tries.ms > first_try_ms();
+}
+
+static void a_full_queue_is_tried_again(void **state)
+{
+    (void)state;
+    native_test_settings.session_timeout_ms = 60000;
+    struct native_test *test = native_begin();
+    test->server.fills = true;
+    probe_open(test->probe);
+    assert_true(run_until(&test->loop, has_tried_twice, test, PATIENCE_MS));
+    assert_int_equal(test->server.connects, 0);
+    scripted_server_drain(&test->server);
+    probe_await_session(test->probe, UVZK__SESSION_CONNECTED, 1);
+    assert_int_equal(test->probe->trouble_code, 0);
+    native_end(test);
+}
+
 #define CASE(name) cmocka_unit_test_setup(name, native_test_reset)
 
 int native_conduct_tests_run(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(a_full_queue_is_tried_again),
         CASE(who_answers_nothing_is_left),
         CASE(who_answers_pings_alone_is_left),
         CASE(who_answers_pings_alone_comes_last),
