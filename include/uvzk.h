@@ -344,7 +344,7 @@ typedef enum {
 
 typedef struct uvzk_acl_s {
     uint32_t perms;     /* UVZK_PERM_*, combined with | */
-    const char *scheme; /* "world", "digest", "auth", "ip", ... */
+    const char *scheme; /* "world", "digest", "auth", "x509", "sasl", "ip", ... */
     const char *id;     /* "anyone", ... */
 } uvzk_acl_t;
 
@@ -353,7 +353,8 @@ typedef struct uvzk_acl_s {
  *     OURS             all permissions for this client's credentials (auth_scheme)
  *     MEMBER(...)      all permissions for one more identity. With "digest" the id is
  *                      "name:" and the base64 of the SHA-1 of "name:password", so that
- *                      the password itself is not needed
+ *                      the password itself is not needed; with "x509" it is the subject
+ *                      of a certificate, with "sasl" a principal
  *     ANYONE_READS     every client may read who holds and who waits, but change nothing
  *     ANYONE           all permissions for every client; the default
  *

@@ -79,9 +79,10 @@ static const struct uvzk__option table[] = {
      .kind = UVZK__OPTION_ACL,
      .length_offset = offsetof(uvzk_client_options_t, acl_count),
      .words = acls,
-     .wrong = "options.acl: there is no such ACL",
-     .meaning = "The ACL of every znode that uvzk creates, of the entries "
-                "`UVZK_ACL_ANYONE`, `UVZK_ACL_OURS` and `UVZK_ACL_ANYONE_READS`.",
+     .meaning = "The ACL of every znode that uvzk creates: one of the words, which stand "
+                "for the entries `UVZK_ACL_ANYONE`, `UVZK_ACL_OURS` and "
+                "`UVZK_ACL_ANYONE_READS`; or a list of `SCHEME:ID:PERMISSIONS`, see "
+                "[below](#acl).",
      .usual = "anyone"},
     {.name = "retry",
      FIELD(retry.kind),
@@ -351,14 +352,27 @@ static void set_acl(const struct uvzk__option *option, uvzk_client_options_t *op
     set_length(option, options, word == 2 ? 2 : 1);
 }
 
-static const char *set_from_word(const struct uvzk__option *option,
-                                 uvzk_client_options_t *options, const char *text)
+static size_t word_of(const struct uvzk__option *option, const char *text)
 {
     size_t word = 0;
 
     while (option->words[word] != NULL && strcmp(option->words[word], text) != 0) {
         word++;
     }
+    return word;
+}
+
+bool uvzk__option_lists_acl(const struct uvzk__option *option, const char *text)
+{
+    return option->kind == UVZK__OPTION_ACL &&
+           option->words[word_of(option, text)] == NULL;
+}
+
+static const char *set_from_word(const struct uvzk__option *option,
+                                 uvzk_client_options_t *options, const char *text)
+{
+    size_t word = word_of(option, text);
+
     if (option->words[word] == NULL) {
         return option->wrong;
     }

@@ -14,7 +14,8 @@ enum uvzk__option_kind {
     UVZK__OPTION_NUMBER, /* uint32_t or uint64_t */
     UVZK__OPTION_FLAG,   /* uint32_t: 0 or 1 */
     UVZK__OPTION_WORD,   /* uint32_t: the position of a word in `words` */
-    UVZK__OPTION_ACL,    /* an array that a word in `words` stands for, and its length */
+    UVZK__OPTION_ACL,    /* an array that a word in `words` stands for, or that a text
+                            lists, and its length */
     UVZK__OPTION_TEXT,   /* const char * */
     UVZK__OPTION_BYTES   /* a pointer, and a size_t with its length */
 };
@@ -50,9 +51,11 @@ void uvzk__options_complete(uvzk_client_options_t *options);
  * allowed. The options must be complete. */
 const char *uvzk__options_fault(const uvzk_client_options_t *options);
 
-/* Sets one option to the value that the text stands for. The options refer to the text,
- * which must outlive them. Returns NULL, or a sentence if the value is not allowed; then
- * the option is unchanged. */
+/* Returns true if the text is a list of ACL entries, and not a word. */
+bool uvzk__option_lists_acl(const struct uvzk__option *option, const char *text);
+/* Sets one option to the value that the text stands for, which is no list of ACL entries.
+ * The options refer to the text, which must outlive them. Returns NULL, or a sentence if
+ * the value is not allowed; then the option is unchanged. */
 const char *uvzk__option_set(const struct uvzk__option *option,
                              uvzk_client_options_t *options, const char *text);
 

@@ -3,26 +3,27 @@
  *
  * The options refer to texts, so the texts are copied: the caller's may be a buffer that
  * is used for the next line of a file. The copies are a list, and the options have its
- * head. A call that fails takes its own copy back and leaves the options as they were. */
+ * head; the entries of an ACL that a text lists are among them. A call that fails takes its
+ * own copies back and leaves the options as they were. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/refusal.h"
 #include "base/struct_size.h"
 #include "client/option_table.h"
+#include "engine/acl.h"
 
 #define SHOWN 40 /* bytes of a name that a refusal shows, with its NUL */
 
 struct copy {
     struct copy *older; /* NULL: this is the first */
-    size_t size;        /* of the text, with its NUL */
-    char text[];
+    size_t size;        /* of the bytes */
+    _Alignas(uvzk_acl_t) char bytes[];
 };
 
-/* Adds a copy. Returns its text, or NULL if out of memory. */
-static char *add_copy(uvzk_client_options_t *options, const char *text)
+/* Adds room for so many bytes. Returns it, or NULL if out of memory. */
+static void *add_room(uvzk_client_options_t *options, size_t size)
 {
-    size_t size = strlen(text) + 1;
     struct copy *copy = uvzk__malloc(sizeof(*copy) + size);
 
     if (copy == NULL) {
@@ -30,19 +31,29 @@ static char *add_copy(uvzk_client_options_t *options, const char *text)
     }
     copy->older = options->copies;
     copy->size = size;
-    memcpy(copy->text, text, size);
     options->copies = copy;
-    return copy->text;
+    return copy->bytes;
 }
 
-/* Frees the newest copy. Credentials must not stay in freed memory. */
-static void free_copy(uvzk_client_options_t *options)
+/* Adds a copy. Returns it, or NULL if out of memory. */
+static char *add_copy(uvzk_client_options_t *options, const char *text)
 {
-    struct copy *copy = options->copies;
+    size_t size = strlen(text) + 1;
+    char *copy = add_room(options, size);
 
-    options->copies = copy->older;
-    explicit_bzero(copy->text, copy->size);
-    uvzk__free(copy);
+    return copy == NULL ? NULL : memcpy(copy, text, size);
+}
+
+/* Frees the copies that are newer than this one; NULL: all. Credentials must not stay in
+ * freed memory. */
+static void free_copies(uvzk_client_options_t *options, const void *kept)
+{
+    while (options->copies != kept) {
+        struct copy *copy = options->copies;
+        options->copies = copy->older;
+        explicit_bzero(copy->bytes, copy->size);
+        uvzk__free(copy);
+    }
 }
 
 /* Checks what is passed to the functions below. */
@@ -59,6 +70,31 @@ static int options_by_name_check(const uvzk_client_options_t *options, const cha
     return uvzk__refuse_if(UV_EINVAL, text == NULL ? refusal : NULL);
 }
 
+static int set_acl_from_list(uvzk_client_options_t *options, char *text)
+{
+    uvzk_acl_t *entries = add_room(options, uvzk__acl_count_in(text) * sizeof(*entries));
+    size_t count;
+
+    if (entries == NULL) {
+        return UV_ENOMEM;
+    }
+    const char *fault = uvzk__acl_read(text, entries, &count);
+    if (fault == NULL) {
+        options->acl = entries;
+        options->acl_count = count;
+    }
+    return uvzk__refuse_if(UV_EINVAL, fault);
+}
+
+/* The text is one of the copies. */
+static int set_option(const struct uvzk__option *option, uvzk_client_options_t *options,
+                      char *text)
+{
+    return uvzk__option_lists_acl(option, text)
+               ? set_acl_from_list(options, text)
+               : uvzk__refuse_if(UV_EINVAL, uvzk__option_set(option, options, text));
+}
+
 int uvzk_client_options_set(uvzk_client_options_t *options, const char *name,
                             const char *value)
 {
@@ -71,15 +107,16 @@ int uvzk_client_options_set(uvzk_client_options_t *options, const char *name,
     if (option == NULL) {
         return uvzk__refuse(UV_ENOENT, "name: there is no option of this name");
     }
-    const char *text = add_copy(options, value);
+    const void *before = options->copies;
+    char *text = add_copy(options, value);
     if (text == NULL) {
         return UV_ENOMEM;
     }
-    const char *fault = uvzk__option_set(option, options, text);
-    if (fault != NULL) {
-        free_copy(options);
+    status = set_option(option, options, text);
+    if (status != 0) {
+        free_copies(options, before);
     }
-    return uvzk__refuse_if(UV_EINVAL, fault);
+    return status;
 }
 
 /* -------------------------------------------------------------- a connection string */
@@ -145,7 +182,7 @@ static int set_entry(uvzk_client_options_t *options, char *entry, uint64_t *give
         return uvzk__refuse(UV_EINVAL, "text: a '%' is not followed by two hexadecimal "
                                        "digits, or they are 00");
     }
-    return uvzk__refuse_if(UV_EINVAL, uvzk__option_set(option, options, value));
+    return set_option(option, options, value);
 }
 
 /* Takes the text apart in place; the options refer to its parts. */
@@ -180,7 +217,7 @@ int uvzk_client_options_parse(uvzk_client_options_t *options, const char *text)
     }
     status = set_all(options, copy);
     if (status != 0) {
-        free_copy(options);
+        free_copies(options, before.copies);
         memcpy(options, &before, size);
     }
     return status;
@@ -190,8 +227,8 @@ int uvzk_client_options_parse(uvzk_client_options_t *options, const char *text)
 
 void uvzk_client_options_free(uvzk_client_options_t *options)
 {
-    while (options != NULL && options->copies != NULL) {
-        free_copy(options);
+    if (options != NULL) {
+        free_copies(options, NULL);
     }
 }
 

@@ -5,6 +5,13 @@
 
 #include "engine/session.h"
 
+/* Reads "SCHEME:ID:PERMISSIONS,...", as ZooKeeper's command line writes it, in place: the
+ * entries refer to the text. There is room for uvzk__acl_count_in(text) entries. Returns
+ * NULL, or a sentence. */
+const char *uvzk__acl_read(char *text, uvzk_acl_t *entries, size_t *count);
+/* Returns how many entries the text has at most. */
+size_t uvzk__acl_count_in(const char *text);
+
 /* Returns 0, or UV_EINVAL: an entry is invalid, or the entries together take more bytes
  * than a request has room for. */
 int uvzk__acl_check(const uvzk_acl_t *entries, size_t count);

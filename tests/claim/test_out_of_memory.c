@@ -677,8 +677,9 @@ static void all_fail_from_one_on(void **state)
 
 static void fill(uvzk_client_options_t *options)
 {
-    static const uvzk_acl_t acl[] = {{UVZK_PERM_ALL, "digest", "a:b"},
-                                     {UVZK_PERM_READ, "world", "anyone"}};
+    static const uvzk_acl_t acl[] = {
+        {UVZK_PERM_ALL, "digest", "me:d6EnEzqYquczJZvSt1l9D5Iogac="},
+        {UVZK_PERM_READ, "world", "anyone"}};
 
     uvzk_client_options_init(options);
     options->hosts = "simulated:1";

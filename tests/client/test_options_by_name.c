@@ -140,6 +140,93 @@ static void an_acl_has_a_word(void **state)
     SET_REFUSED(UV_EINVAL, "options.acl", "acl", "theirs");
 }
 
+static void assert_listed(size_t index, uint32_t perms, const char *scheme,
+                          const char *id)
+{
+    assert_entry(&options.acl[index], perms, scheme);
+    assert_string_equal(options.acl[index].id, id);
+}
+
+#define HASH "d6EnEzqYquczJZvSt1l9D5Iogac="
+
+/* Ids have colons and commas in them. */
+static void an_acl_lists_identities(void **state)
+{
+    (void)state;
+    set("acl", "sasl:app/host@EXAMPLE.COM:cdrwa,world:anyone:r");
+    assert_int_equal(options.acl_count, 2);
+    assert_listed(0, UVZK_PERM_ALL, "sasl", "app/host@EXAMPLE.COM");
+    assert_listed(1, UVZK_PERM_READ, "world", "anyone");
+    set("acl", "x509:CN=app,OU=locks,O=Example:cd,auth::rwa,digest:ann:" HASH ":w");
+    assert_int_equal(options.acl_count, 3);
+    assert_listed(0, UVZK_PERM_CREATE | UVZK_PERM_DELETE, "x509",
+                  "CN=app,OU=locks,O=Example");
+    assert_listed(1, UVZK_PERM_READ | UVZK_PERM_WRITE | UVZK_PERM_ADMIN, "auth", "");
+    assert_listed(2, UVZK_PERM_WRITE, "digest", "ann:" HASH);
+    set("acl", "ip:fe80::ad/64:r,ip:10.0.0.0/8:c,own:x:d");
+    assert_int_equal(options.acl_count, 3);
+    assert_listed(0, UVZK_PERM_READ, "ip", "fe80::ad/64");
+    assert_listed(1, UVZK_PERM_CREATE, "ip", "10.0.0.0/8");
+    assert_listed(2, UVZK_PERM_DELETE, "own", "x");
+    parse("a:1?acl=x509:CN=a%26b:cdr,world:anyone:r&metrics=1");
+    assert_listed(0, UVZK_PERM_CREATE | UVZK_PERM_DELETE | UVZK_PERM_READ, "x509",
+                  "CN=a&b");
+    assert_int_equal(options.acl_count, 2);
+    assert_int_equal(options.metrics, 1);
+}
+
+static void who_is_nobody_is_refused(void **state)
+{
+    static const struct {
+        const char *words, *text;
+    } refused[] = {
+        {"not a list", ""},
+        {"not a list", "auth"},
+        {"not a list", "auth:cdrwa"},
+        {"not a list", "auth::"},
+        {"not a list", "auth::cdrwx"},
+        {"not a list", "auth::r,"},
+        {"not a list", ":x:r"},
+        {"of world", "world:everyone:r"},
+        {"auth stands for", "auth:me:r"},
+        {"NAME:HASH", "digest:ann:secret:r"},
+        {"NAME:HASH", "digest:" HASH ":r"},
+        {"NAME:HASH", "digest::" HASH ":r"},
+        {"NAME:HASH", "digest:ann:" HASH "=:r"},
+        {"NAME:HASH", "digest:ann:d6EnEzqYquczJZvSt1l9D5Iog===:r"},
+        {"NAME:HASH", "digest:ann:" HASH "x:r"},
+        {"an address", "ip:localhost:r"},
+        {"an address", "ip::r"},
+        {"principal", "sasl::r"},
+        {"RFC 2253", "x509:app:r"},
+        {"RFC 2253", "x509:CN=app, O=Example:r"},
+        {"RFC 2253", "auth::cdrwa,x509::r"},
+    };
+    (void)state;
+    set("acl", "ours");
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        SET_REFUSED(UV_EINVAL, refused[i].words, "acl", refused[i].text);
+    }
+    PARSE_REFUSED(UV_EINVAL, "principal", "a:1?acl=sasl::r");
+}
+
+/* The same rules are those of the fields. */
+static void a_field_names_somebody(void **state)
+{
+    uvzk_acl_t entry = {UVZK_PERM_ALL, "digest", "ann:secret"};
+    uvzk_client_options_t read;
+    (void)state;
+    options.hosts = "a:1";
+    options.acl = &entry;
+    options.acl_count = 1;
+    assert_int_equal(uvzk__options_read(&read, &options), UV_EINVAL);
+    assert_non_null(strstr(uvzk_refusal(UV_EINVAL), "NAME:HASH"));
+    entry = (uvzk_acl_t){UVZK_PERM_ALL, "", ""};
+    assert_int_equal(uvzk__options_read(&read, &options), UV_EINVAL);
+    entry = (uvzk_acl_t){UVZK_PERM_ALL, "digest", "ann:" HASH};
+    assert_int_equal(uvzk__options_read(&read, &options), 0);
+}
+
 /* A buffer may be used for the next value, as for the lines of a file. */
 static void values_are_copied(void **state)
 {
@@ -338,6 +425,10 @@ static void no_memory_changes_nothing(void **state)
     assert_int_equal(uvzk_client_options_set(&options, "namespace", "app"), UV_ENOMEM);
     assert_int_equal(uvzk_client_options_parse(&options, "b:1"), UV_ENOMEM);
     assert_int_equal(failing_allocator_failures(), 2);
+    failing_allocator_arm(2, 1);
+    assert_int_equal(uvzk_client_options_set(&options, "acl", "auth::r"), UV_ENOMEM);
+    failing_allocator_arm(2, 1);
+    assert_int_equal(uvzk_client_options_parse(&options, "b:1?acl=auth::r"), UV_ENOMEM);
     failing_allocator_arm(0, 0);
     assert_memory_equal(&options, &before, sizeof(options));
 }
@@ -406,6 +497,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_field_is_set, begin, end),
         cmocka_unit_test_setup_teardown(each_word_stands_for_its_constant, begin, end),
         cmocka_unit_test_setup_teardown(an_acl_has_a_word, begin, end),
+        cmocka_unit_test_setup_teardown(an_acl_lists_identities, begin, end),
+        cmocka_unit_test_setup_teardown(who_is_nobody_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(a_field_names_somebody, begin, end),
         cmocka_unit_test_setup_teardown(values_are_copied, begin, end),
         cmocka_unit_test_setup_teardown(unknown_names_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(numbers_are_decimal_and_in_range, begin, end),
