@@ -322,34 +322,48 @@ static const char *refuse(struct command *command)
 
 /* ------------------------------------------------------------------------------- dialect */
 
+static void set_dialect(struct tcp_server *server, const struct sim_dialect *dialect,
+                        bool is_3_9)
+{
+    struct sim_options *options = &server->sim->options;
+
+    server->settings.dialect = *dialect;
+    options->reads_keep_no_session = dialect->forgets_sessions;
+    options->event_zxids = options->mixes_watches = is_3_9;
+    options->exists_needs_read = options->multis_tell_stats = is_3_9;
+}
+
 static const char *dialect(struct command *command)
 {
     static const struct {
         const char *name;
         struct sim_dialect dialect;
+        bool is_3_9;
     } dialects[] = {
-        {"zookeeper", {0}},
+        {"zookeeper", {0}, false},
+        {"zookeeper-3.9", {0}, true},
         {"zookeeper-3.4",
          {.no_create2 = true,
           .no_containers = true,
           .no_removal = true,
           .no_persistent = true,
-          .answers = true}},
+          .answers = true},
+         false},
         {"keeper-2024",
          {.no_create2 = true,
           .no_containers = true,
           .no_removal = true,
           .no_persistent = true,
-          .forgets_sessions = true}},
+          .forgets_sessions = true},
+         false},
         {"keeper-2025",
-         {.no_containers = true, .no_persistent = true, .forgets_sessions = true}},
+         {.no_containers = true, .no_persistent = true, .forgets_sessions = true},
+         false},
     };
 
     for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
         if (strcmp(dialects[i].name, command->words[0]) == 0) {
-            command->server->settings.dialect = dialects[i].dialect;
-            command->server->sim->options.reads_keep_no_session =
-                dialects[i].dialect.forgets_sessions;
+            set_dialect(command->server, &dialects[i].dialect, dialects[i].is_3_9);
             return NULL;
         }
     }

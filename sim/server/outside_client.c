@@ -754,21 +754,29 @@ static struct uvzk__wire_stat wire_stat(const struct sim__full_stat *full)
                                     .pzxid = full->pzxid};
 }
 
-/* A server takes the kind of a create in a multi from its mode, and answers with CREATE. */
-static int32_t result_kind(int32_t opcode)
+/* A server takes the kind of a create in a multi from its mode. Until ZooKeeper 3.8 it
+ * always answers with CREATE. */
+static int32_t result_kind(int32_t opcode, bool tells_stat)
 {
-    return is_create(opcode) ? UVZK__OPCODE_CREATE : opcode;
+    if (!is_create(opcode)) {
+        return opcode;
+    }
+    return tells_stat && opcode != UVZK__OPCODE_CREATE ? UVZK__OPCODE_CREATE2
+                                                       : UVZK__OPCODE_CREATE;
 }
 
 /* Of one op of a multi that has succeeded. */
 static struct uvzk__wire_reply result_of(const struct asked *asked,
-                                         const struct sim__answer *answer, size_t i)
+                                         const struct sim__answer *answer, size_t i,
+                                         bool tells_stat)
 {
-    struct uvzk__wire_reply result = {.opcode = result_kind(asked->op_kinds[i])};
+    struct uvzk__wire_reply result = {.opcode =
+                                          result_kind(asked->op_kinds[i], tells_stat)};
 
-    if (result.opcode == UVZK__OPCODE_CREATE) {
+    if (is_create(result.opcode)) {
         result.path = uvzk__jute_text(answer->reply->made[i]);
-    } else if (result.opcode == UVZK__OPCODE_SET_DATA) {
+    }
+    if (result.opcode == UVZK__OPCODE_CREATE2 || result.opcode == UVZK__OPCODE_SET_DATA) {
         result.stat = wire_stat(&answer->full_stats[i]);
     }
     return result;
@@ -796,7 +804,9 @@ static void answer_multi(struct outside_client *client, const struct asked *aske
     for (size_t i = 0; i < asked->op_count && (failed || answer->reply->status == 0);
          i++) {
         struct uvzk__wire_reply result =
-            failed ? error_of(answer, i) : result_of(asked, answer, i);
+            failed ? error_of(answer, i)
+                   : result_of(asked, answer, i,
+                               client->client.sim->options.multis_tell_stats);
         uvzk__wire_result_add(&results, UVZK__OPCODE_MULTI, &result);
     }
     reply->err = failed ? 0 : reply->err;

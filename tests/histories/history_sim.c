@@ -100,13 +100,28 @@ uint32_t history_sim_tick(uint64_t seed)
                                               : usual.tick_ms;
 }
 
-/* With UVZK_DIALECT=keeper every server is as ClickHouse Keeper's, and otherwise some are. */
+/* UVZK_DIALECT is the dialect of every server; otherwise some have one, and others another. */
+static bool speaks(const char *dialect)
+{
+    const char *chosen = getenv("UVZK_DIALECT");
+
+    return chosen != NULL && strcmp(chosen, dialect) == 0;
+}
+
+/* As ClickHouse Keeper's. */
 static bool is_keeper(uint64_t seed)
 {
-    const char *dialect = getenv("UVZK_DIALECT");
+    return speaks("keeper") ||
+           (!speaks("zookeeper-3.9") && seed % 16 == 5 && scattered(seed) / 64 % 4 == 0);
+}
 
-    return (dialect != NULL && strcmp(dialect, "keeper") == 0) ||
-           (seed % 16 == 5 && scattered(seed) / 64 % 4 == 0);
+/* All of what ZooKeeper 3.9.5 does, and 3.8.0 does not. */
+static void be_3_9(struct sim_options *options)
+{
+    options->event_zxids = options->mixes_watches = true;
+    options->exists_needs_read = options->multis_tell_stats = true;
+    options->no_containers = options->no_create2 = options->no_removal = false;
+    options->no_persistent_watches = false;
 }
 
 void history_sim_options(struct sim_options *options, uint64_t seed, bool verbose)
@@ -134,7 +149,7 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     options->eager_acl_checks =
         (kinds & HISTORY_FORBID) != 0 && scattered(seed ^ HISTORY_FORBID) / 4 % 2 == 0;
     options->event_zxids = scattered(seed) / 16384 % 2 == 0;
-    options->mixes_watches = options->event_zxids;
+    options->mixes_watches = options->multis_tell_stats = options->event_zxids;
     options->late_loop = (kinds & HISTORY_CLOSES) != 0;
     options->late_open_max_ms = options->late_loop ? 500 : 0;
     options->different_limits = options->late_pings = (kinds & HISTORY_RENEGOTIATE) != 0;
@@ -149,6 +164,9 @@ void history_sim_options(struct sim_options *options, uint64_t seed, bool verbos
     options->no_create2 = options->no_containers && scattered(seed) / 4 % 3 != 0;
     options->no_removal = options->no_containers && scattered(seed) / 16 % 3 != 0;
     options->no_persistent_watches = scattered(seed) / 64 % 4 == 0;
+    if (speaks("zookeeper-3.9")) {
+        be_3_9(options);
+    }
     if ((kinds & HISTORY_SMALL_BUFFER) != 0) {
         options->jute_maxbuffer = SMALL_BUFFER;
     }

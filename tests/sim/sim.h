@@ -77,6 +77,9 @@ struct sim_options {
      * the same path stay as they are. Before, the later one replaced the mode of the
      * earlier one (ZOOKEEPER-4466). */
     bool mixes_watches;
+    /* To clients outside, as from ZooKeeper 3.9.0 on: the result of a create in a multi has
+     * the znode's stat, unless the request is the oldest one (ZOOKEEPER-4026). */
+    bool multis_tell_stats;
     /* The servers' jute.maxbuffer: a longer request costs its connection; 1048575. */
     uint32_t jute_maxbuffer;
     /* The same of the clients: a longer reply costs its connection; 0: no limit. */

@@ -4,9 +4,12 @@
  * same seed, the same script (UVZK_SEED; UVZK_STEPS: its length). */
 #include "cmocka_test.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "peer.h"
 #include "seeded.h"
@@ -375,6 +378,34 @@ static uint16_t port_of(const char *address)
     return (uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10);
 }
 
+/* Sends a line and reads once. */
+static void say(uint16_t port, const char *line, char *answer, size_t room)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET,
+                               .sin_port = htons(port),
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+    assert_int_equal(send(fd, line, strlen(line), MSG_NOSIGNAL), strlen(line));
+    ssize_t length = recv(fd, answer, room - 1, 0);
+    assert_true(length > 0);
+    answer[length] = '\0';
+    close(fd);
+}
+
+/* The simulated server is as the real one's version. */
+static void choose_dialect(uint16_t control)
+{
+    char answer[256];
+
+    say(real.port, "srvr", answer, sizeof(answer));
+    if (strstr(answer, "version: 3.9.") != NULL) {
+        say(control, "dialect zookeeper-3.9\n", answer, sizeof(answer));
+        assert_string_equal(answer, "ok\n");
+    }
+}
+
 static void begin(void)
 {
     char tick[16], check[16], program[] = UVZK_SIM_SERVER;
@@ -389,6 +420,9 @@ static void begin(void)
     assert_non_null(line);
     simulated.port = port_of(line);
     real.port = server_port(live_server);
+    line = peer_expect(&sim_server, "control ");
+    assert_non_null(line);
+    choose_dialect(port_of(line));
     for (size_t i = 0; i < PEERS; i++) {
         peers[0][i] = (struct wire_peer){.side = &real, .number = (int)i, .fd = -1};
         peers[1][i] = (struct wire_peer){.side = &simulated, .number = (int)i, .fd = -1};
