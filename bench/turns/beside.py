@@ -74,7 +74,7 @@ def conditions(facts):
             f"an fsync of 2 kB took {number(facts['fsync_us'])} µs. {facts['rounds']} "
             f"round{'s' if facts['rounds'] > 1 else ''} by turns, {facts['window_ms']} ms each behind a "
             f"warming up of {facts['warm_ms']} ms. Medians, with the least and the most in brackets. "
-            f"The load of the machine was {facts['load']} when the run ended.", ""]  # fmt: skip
+            f"The machine's load average of the last 15 minutes was {facts['load']}.", ""]  # fmt: skip
 
 
 def sections(medians, facts):
