@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The functions that the preloaded library replaces. Each one calls the real function of
  * the same name, and around that call it reports to call_trace_waits.c or to
  * call_trace_handover.c what has happened. The program that is traced calls these

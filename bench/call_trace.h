@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records the times of the calls between uvzk, libuv, the C client and the kernel, from
  * outside: a preloaded library replaces the functions by which they call each other.
  * bench/call_trace_report runs the library and prints its results. When the traced

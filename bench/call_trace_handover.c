@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CALL_TRACE=way: how long each step takes between a release and the next grant, if the
  * next holder belongs to another session. call_trace.c calls it from all threads.
  *

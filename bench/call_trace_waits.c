@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CALL_TRACE=waits: how long the loop's thread waits for mutexes of the C client, and how
  * long the C client's threads hold a mutex while they send. call_trace.c calls it. */
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CALL_TRACE=wire: how long each step takes between a release and the next grant over the
  * native transport, which runs on the loop's thread alone. So a moment is a request that is
  * written, a frame that is read, or a call between the program and the library.

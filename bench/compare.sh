@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # compare.sh [BUILD_DIR]: many_locks beside raw_cycles, on one server of their
 # own, one right after the other. The ratio is the figure to trust: absolute ones
 # move with the machine. LOCKS and ROUNDS in the environment change the size.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts with atomics, because the library also allocates on the C client's threads. */
 #include "counting_allocator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An allocator for uvzk_replace_allocator that counts what the library itself has
  * allocated, without the memory of the C client and of the program. */
 #ifndef BENCH_COUNTING_ALLOCATOR_H

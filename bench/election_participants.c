@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* election_participants: participants of one election, for bench/elections. Each has a
  * session of its own. It prints "leads" whenever one of them begins to lead. A line on
  * standard input begins the turns: from then on each leader gives up at once, and after

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "exclusion.h"
 
 void exclusion_enter(struct exclusion *lock, bool alone, int64_t token)

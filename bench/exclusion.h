@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a benchmark checks at each grant and each release of a lock: whether holders that
  * exclude each other hold at the same time, and whether their tokens grow. There is one
  * struct for each lock. A holder holds alone (a mutex, a writer) or together with

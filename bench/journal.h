@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A file with one line for each hold: who held, its token (0: there are none), when it was
  * granted, and when its release was called, in ns of CLOCK_MONOTONIC. bench/turns/journals.py reads the files of all
  * processes that share a lock. */

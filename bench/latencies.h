@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Durations, and their percentiles. */
 #ifndef BENCH_LATENCIES_H
 #define BENCH_LATENCIES_H

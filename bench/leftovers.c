@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a benchmark run has left on the server: watches, by the four-letter word wchs over
  * a socket of its own, and znodes, by getChildren of a bare C client. many_locks_ending.c
  * calls this in a thread of libuv's thread pool, because all functions block. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run has left on the server, checked without uvzk: a bare C client lists the lock
  * directories, and the server is asked how many watches it has. All functions block. Do
  * not call them on the loop's thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* many_locks: the options and the exit code. It measures many contenders on many locks,
  * and checks each grant and what remains on the server afterwards (many_locks.h).
  * bench/run and bench/compare.sh run it.

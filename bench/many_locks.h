@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* many_locks: many contenders on many locks in one loop, with a check of every result.
  * This header has the options and the result of a run. */
 #ifndef BENCH_MANY_LOCKS_H

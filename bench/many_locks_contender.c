@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One contender of many_locks: acquire, hold, release, and the checks that are possible
  * at the moment of the grant. many_locks_rounds.c starts each contender once in each
  * round. The callbacks report to it when a contender has its place (granted or queued)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a run of many_locks ends. First the mutexes are closed. Then znodes and watches on
  * the server are counted while the sessions are still alive, because the end of a session
  * would delete znodes that the library has forgotten. Then the clients are closed, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The phases of a run of many_locks, and how a failure ends the run. */
 #include <stdarg.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The output of many_locks: the summary, the JSON object, and one sentence for each check
  * that failed. many_locks.c calls it after the run. All figures that both outputs show
  * are computed in one place, figures_of(). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rounds of many_locks. In each round first all contenders queue, and then the queues
  * drain, until each contender has had the lock and has released it. */
 #include "counting_allocator.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run of many_locks from setup to teardown: memory, loop, clients, and a watchdog that
  * ends the run if no callback has run for a while. */
 #include <inttypes.h>

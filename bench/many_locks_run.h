@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of many_locks: one run and its parts. */
 #ifndef BENCH_MANY_LOCKS_RUN_H
 #define BENCH_MANY_LOCKS_RUN_H

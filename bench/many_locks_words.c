@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The output of many_locks for a new user: one line for each figure, with its meaning.
  * quickstart shows it. */
 #include <inttypes.h>

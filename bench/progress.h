@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Progress on stderr: on a terminal, one line that is written again in place; otherwise
  * one line for each tenth of the work. */
 #ifndef BENCH_PROGRESS_H

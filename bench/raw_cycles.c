@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw_cycles: the baseline for many_locks. It sends the requests of one uncontended lock
  * cycle directly through the ZooKeeper C client, without any lock logic: create an
  * ephemeral sequential znode, list its parent, delete the znode. W cycles are under way

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw_tasks handoff: the shortest possible handover from one session to another. The
  * znodes of a row belong to several sessions in turn, and each session watches the znode
  * before its own. When a znode is deleted, the watcher of the next one runs, and it

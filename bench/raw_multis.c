@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw_tasks multis: creates `batch` znodes in one multi, and deletes them in another
  * (raw_workers.h). */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session of the bare C client, and the directories in which a raw benchmark works. All
  * functions that open, make or remove something block. Error codes are ZooKeeper's. */
 #ifndef BENCH_RAW_SESSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw_tasks singles: creates a znode and deletes it, each in a request of its own
  * (raw_workers.h). */
 #include <stdlib.h>

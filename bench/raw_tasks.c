@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw_tasks: the options, the JSON object, and the exit code.
  *
  *   0 measured   1 an error of ZooKeeper, or no server   2 bad arguments */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw_tasks: how fast the ZooKeeper C client is without any lock logic, as a baseline for
  * tasks. This header has the options and the results. */
 #ifndef BENCH_RAW_TASKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Workers on one session: each repeats its requests in the C client's completion thread
  * until the run ends. raw_singles.c and raw_multis.c use it. */
 #ifndef RAW_WORKERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One task of redis_tasks: it tries, waits and tries again, holds, releases, and acquires
  * again. With several servers a lock is held if most of them have given it (Redlock). */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* redis_tasks: the options, the phases of a run, the JSON object and the exit code.
  * bench/run runs it.
  *

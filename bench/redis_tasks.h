@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* redis_tasks: what tasks does, by locks on Redis: SET with NX and PX, and a script that
  * deletes the key if it has the holder's value. This header has the options, the locks of
  * a task and what a task is told.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Locks through `uvzk serve`, compared with the library in one run, on one server; and how soon a
 # killed program's lock is granted to the next one.
 #   bench/serve.sh BUILD [option of served...]

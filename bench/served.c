@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* served: locks through `uvzk serve`, compared with the library in the same program, in
  * one run; and how soon a killed program's lock is granted to the next one.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of served: what it measures of `uvzk serve`. */
 #ifndef BENCH_SERVED_H
 #define BENCH_SERVED_H

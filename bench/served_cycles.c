@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks that acquire and release for a while: by the library, or through the daemon. The
  * tasks of both do the same, each on its own path, and all on one loop. */
 #include "served.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process that holds a lock through the daemon is killed; this process waits for the
  * lock. Blocking sockets: nothing else is done meanwhile. */
 #include "served.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sessions: what a session costs at rest, how long a turn of the loop takes at most, and
  * how long sessions take to connect, and to connect again after their server was away.
  *

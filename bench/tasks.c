@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tasks: the options and the exit code. bench/run runs it.
  *
  *   0 everything was right   1 something was wrong, or no server   2 bad arguments */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tasks: many tasks in one loop, each of which acquires a lock and releases it
  * repeatedly, for a given time. This header has the options and the result. */
 #ifndef BENCH_TASKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The output of tasks: the JSON object, and what was wrong. */
 #include <inttypes.h>
 

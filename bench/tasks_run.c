@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run of tasks: setup, connecting, warming up, measuring, and teardown. One timer,
  * phase_ends, ends each phase; if a phase should have ended earlier, the run fails then.
  * Only CONNECTING and ENDING usually end before their timer, when all clients are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of tasks: one run and its tasks. */
 #ifndef BENCH_TASKS_RUN_H
 #define BENCH_TASKS_RUN_H

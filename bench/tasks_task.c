@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One task: it acquires, releases, and acquires again; and the checks at each grant. */
 #include "journal.h"
 #include "tasks_run.h"

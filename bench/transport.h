@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options --transport and --tls of the benchmarks. */
 #ifndef BENCH_TRANSPORT_H
 #define BENCH_TRANSPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The time in which a benchmark measures. window_begin() and window_end() print a line on
  * stdout, so that the program that reads it can read the server's counters at these
  * moments. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of a program in which tasks acquire and release for some time: how many
  * tasks, at how many paths, for how long. */
 #ifndef WORKLOAD_H

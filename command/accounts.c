@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Users and groups (accounts.h) as nsswitch.conf says where they are. */
 #include "accounts.h"
 

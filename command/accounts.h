@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The users and groups of this system, by name and by number. A static command knows those of
  * /etc/passwd and /etc/group alone (accounts_of_files.c). */
 #ifndef ACCOUNTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Users and groups (accounts.h) of a static command: those of /etc/passwd and /etc/group.
  * glibc's own functions would load what nsswitch.conf names, of the same version of glibc, and
  * there may be none. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses words of the command line for all subcommands (arguments.h). */
 #include "arguments.h"
 

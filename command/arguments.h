@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the words of a command line. If a word is not valid, these functions print what
  * was expected and exit with EX_USAGE. */
 #ifndef ARGUMENTS_H

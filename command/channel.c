@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends and receives the messages between holder and supervisor (channel.h). Each message
  * is one packet of the socket pair, so none is read in part. */
 #include "channel.h"

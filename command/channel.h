@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The socket pair on which the holder process and the supervisor of `uvzk lock` and
  * `uvzk elect` exchange messages. If one of the two processes dies, the other one sees
  * the end of the channel.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starts CMD in its own process group with its environment (child_command.h). A pipe that
  * closes on exec reports whether CMD could be run. supervisor.c calls it. */
 #include "child_command.h"

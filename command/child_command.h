@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs CMD, the command of `uvzk lock`, as a child process of the supervisor. */
 #ifndef CHILD_COMMAND_H
 #define CHILD_COMMAND_H

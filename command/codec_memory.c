@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The memory of the codec (base/memory.h) in a command whose library hides its own. The
  * command sets no allocator. */
 #include "base/memory.h"

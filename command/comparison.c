@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the readings of several servers over three passes (comparison.h). Pure;
  * each_server.c makes the readings. */
 #include "comparison.h"

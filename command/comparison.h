@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares what several servers show of one path, over three passes. In each pass every
  * server is read once. One pass proves nothing, because a server may lag, and because a
  * lock may change hands during the pass.

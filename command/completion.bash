@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # bash completion for uvzk                                        -*- shell-script -*-
 
 _uvzk_options() { # <subcommand>

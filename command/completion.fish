@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # fish completion for uvzk
 
 # Prints how many words stand behind `uvzk lock` or `uvzk elect` that are neither an option nor its argument: 0

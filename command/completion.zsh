@@ -1,4 +1,5 @@
 #compdef uvzk
+# SPDX-License-Identifier: Apache-2.0
 # zsh completion for uvzk
 
 typeset -ga _uvzk_connection _uvzk_json _uvzk_watch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads configuration files and connection strings into the client's options
  * (configuration.h). Every line goes through uvzk_client_options_set, so files and
  * strings have the same names and ranges; only lock_kind is an option of files alone.

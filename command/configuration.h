@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options of the client from configuration files (uvzk.conf(5)) and from connection
  * strings (ZOOKEEPER_HOSTS, --hosts). Errors are printed with their place. */
 #ifndef CONFIGURATION_H

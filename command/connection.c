@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The session of a subcommand. It starts one uvzk client and reports the first
  * connection, or that there was none in time, once through connection_cb. After that the
  * client reconnects by itself, and this file only prints that with --verbose. */

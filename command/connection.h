@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ZooKeeper session of one run of the command: its options on the command line, and
  * the wait for its first connection. Every subcommand uses this file. */
 #ifndef CONNECTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asks a daemon for its locks over its socket (daemon_locks.h), for `uvzk top`. A failure
  * or the timer ends the exchange and closes all handles; only then the callback runs. */
 #include "daemon_locks.h"

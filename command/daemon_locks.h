@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads which locks a daemon (`uvzk serve`) knows of: connects to its socket, sends the
  * request "locks", and makes rows of the answer, for `uvzk top --socket`.
  *

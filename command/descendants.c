@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the descendants of this process in /proc and signals them (descendants.h). A
  * spare descriptor is kept open, so /proc can be read even when the system has no more
  * descriptors. supervisor.c and supervised_run.c call it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The descendants of the calling process: all processes that it has started, directly or
  * indirectly, whatever process groups and sessions they have created. They are found in
  * /proc. If a parent dies, its children are adopted by the nearest ancestor that has set

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that writes standard error, and the pipe to it (diagnostics.h). A line goes
  * into the pipe as a whole or is dropped and counted, so the loop never waits. */
 #include "diagnostics.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints on standard error, for a process that holds locks or ends CMD, without waiting
  * for the reader. A log that is not read must not stop the loop, and must not keep CMD
  * alive.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a lock through each server of the list, in up to three passes, and prints the
  * comparison (uvzk status --each-server; called by status.c).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk status --each-server: reads the lock through each server separately, and compares
  * what the servers show. */
 #ifndef EACH_SERVER_H

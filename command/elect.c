@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of `uvzk elect`. main.c calls subcommand_elect, which reads the options
  * and words into an elect_request and passes it to elect_job_run. Options may stand before
  * and after PATH, as in lock.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the command line of `uvzk elect` asks for. elect.c fills it in, and elect_job.c
  * carries it out. */
 #ifndef ELECT_H

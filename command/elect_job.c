@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The holder process of `uvzk elect`: one ZooKeeper session and one participant of an
  * election, on one loop. elect.c calls elect_job_run.
  *

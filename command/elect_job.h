@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One run of `uvzk elect` in the holder process: connect, stand for election, have CMD run
  * by the supervisor each time that this host leads, until a signal comes.
  *

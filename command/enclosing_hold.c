@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and writes UVZK_HELD (enclosing_hold.h). lock.c and elect.c ask before they
  * connect whether the command would wait for itself; supervisor.c adds its own line for
  * CMD. */

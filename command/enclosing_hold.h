@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The holds of the `uvzk lock` commands that this command runs inside. If it asked for the
  * lock of one of them, it would wait for itself, because that command waits for its CMD.
  * A leader's `uvzk elect` counts as one of them.

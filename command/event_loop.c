@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks that enough file descriptors can be opened, and initialises the loop
  * (event_loop.h). */
 #include "event_loop.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop of one run of the command. Every subcommand begins it here. */
 #ifndef EVENT_LOOP_H
 #define EVENT_LOOP_H

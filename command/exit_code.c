@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Maps error codes, errno and wait statuses to exit codes (exit_code.h). */
 #include "exit_code.h"
 

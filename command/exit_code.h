@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exit status of the command: the status of CMD; 126 or 127 if CMD cannot be run;
  * 124 after --max-hold; or, if uvzk itself fails, a code of sysexits.h. */
 #ifndef EXIT_CODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options that `uvzk lock` and `uvzk elect` have in common (job_options.h). */
 #include "job_options.h"
 

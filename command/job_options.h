@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options about CMD that `uvzk lock` and `uvzk elect` have in common, and the words of
  * CMD. */
 #ifndef JOB_OPTIONS_H

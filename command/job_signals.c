@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Catches the signals that the holder forwards, and stops or kills this process as a
  * shell expects (job_signals.h). */
 #include "job_signals.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The signals that the holder of `uvzk lock` or `uvzk elect` receives and forwards to CMD.
  * A signal that was ignored when uvzk was started, as nohup ignores SIGHUP, stays ignored. */
 #ifndef JOB_SIGNALS_H

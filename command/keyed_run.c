@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides whether the job of a key runs, and records its run (keyed_run.h).
  *
  *   read_time --> read_list --> read_record --> settle() --> decided, or recorded

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run of a job under a key (run_key.h): whether the job runs, and the record of its run.
  * Records are znodes beside the lock, not below it: PATH.runs has the list of the keys
  * that are kept, and PATH.runs/KEY the record of one key. All of them change in one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a lock with the names of a LeaderLatch's znodes, by a lock driver
  * (latch_lock.h). */
 #include "latch_lock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A lock whose contenders are the participants of an election: its znodes are those of
  * Curator's LeaderLatch, and of a uvzk_election_t of this kind. Leading is holding it. It
  * is used to list an election without standing in it, and by `uvzk serve`, where a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk leader: prints who leads an election, its id and its token. It does not stand for
  * election: it reads the participants (participant_list.h), once, or at intervals with
  * --watch. The participants of a LeaderSelector are those of a mutex. */

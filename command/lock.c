@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of `uvzk lock`. main.c calls subcommand_lock, which reads the options
  * and words into a lock_request and passes it to lock_job_run. Options may stand before
  * and after PATH. Reading stops at the first word of CMD, because the words after it

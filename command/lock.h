@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the command line of `uvzk lock` asks for. lock.c fills it in, and lock_job.c
  * carries it out. */
 #ifndef LOCK_H

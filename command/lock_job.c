@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The holder process of `uvzk lock`: one ZooKeeper session and one hold, on one loop.
  * lock.c calls lock_job_run.
  *

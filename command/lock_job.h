@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One run of `uvzk lock` in the holder process: connect, acquire, have CMD run by the
  * supervisor, release, exit.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of locks that `uvzk top` shows: adding, sorting and freeing rows
  * (lock_rows.h). */
 #include "lock_rows.h"

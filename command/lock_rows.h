@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `uvzk top` shows of locks: one row for each. lock_walk.c and daemon_locks.c fill the
  * rows, and top.c shows them. */
 #ifndef LOCK_ROWS_H

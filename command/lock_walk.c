@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds locks below directories (lock_walk.h). A directory is visited in these steps:
  *
  *   begin() --> one listing of its children --> on_children: which kinds of lock the names

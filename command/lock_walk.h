@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A walk through the tree of znodes that finds the locks below some directories, and what
  * of each lock `uvzk top` shows: one row for each lock. */
 #ifndef LOCK_WALK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command `uvzk`: Curator's locks for scripts. main runs the subcommand that the
  * first word of the command line names. */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads which key of a lock has run last (newest_run.h): the list of keys, then the record
  * of the newest one. */
 #include "newest_run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The record of the newest key of a lock (run_key.h), for uvzk status and uvzk top. */
 #ifndef NEWEST_RUN_H
 #define NEWEST_RUN_H

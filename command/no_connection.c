@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A timer that reports a missing connection at growing intervals (no_connection.h).
  * connection.c and query.c use it. */
 #include "no_connection.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports on standard error that there is no connection, so a command that waits for one
  * does not wait silently. The first report comes after 5 s, the others after pauses of 15
  * s and 45 s, and then every 120 s. */

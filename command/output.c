@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that is printed from outside sources goes through here, so that it cannot
  * control the terminal or break JSON (output.h). */
 #include "output.h"

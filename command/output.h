@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints text of unknown content, such as a znode's data, safely for a terminal or as
  * JSON. */
 #ifndef OUTPUT_H

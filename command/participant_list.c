@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists who holds a lock at a path or waits for it (participant_list.h).
  *
  *   list() --> one listing for each recipe --> on_participants

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All participants at a path, of every recipe and library: the contenders of a mutex, of
  * both halves of a read-write lock, of a semaphore, and of a leader latch. Those of a
  * leader selector are a mutex's. If wanted, also what their znodes contain. Used by

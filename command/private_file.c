@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks owner and mode of an open file (private_file.h). */
 #include "private_file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What other users may do with a file that the command reads. The functions check the
  * open file, so it cannot be replaced in between. */
 #ifndef PRIVATE_FILE_H

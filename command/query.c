@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop of the subcommands that read the participants of a path (query.h): connect,
  * list, call the subcommand, list again or end. A path that shows no participant is
  * checked for a missing chroot. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One run of a subcommand that reads the participants of a path, once or repeatedly:
  * connects, makes a participant list, and passes it to the subcommand, which decides what
  * comes next. Used by status, holders, wait, revoke and verify. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces the names of struct fields in the library's messages by the options of the
  * command line (refusal.h). */
 #include "refusal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tells why the library refused a call or an acquire failed, in terms of the command
  * line. The library's own sentences name the fields of its structs. */
 #ifndef REFUSAL_H

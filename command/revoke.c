@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk revoke: asks the holders of a lock to release it, as Curator's Revoker does. It
  * writes __REVOKE__ into their znodes.
  *

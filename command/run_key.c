@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of runs: their order, the list of those that are kept, and what follows for a run
  * (run_key.h). */
 #include "run_key.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which runs of a job are done, by their keys. `uvzk lock --key` runs the job of a key
  * once: a run is recorded under its key in the servers, and a later run of the same key
  * finds the record. The functions here decide, and do no I/O: keyed_run.c reads and

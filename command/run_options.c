@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of `uvzk lock` about how often a job runs (run_options.h). */
 #include "run_options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of `uvzk lock` about how often a job runs: --key and --once-per, and what
  * goes with them. */
 #ifndef RUN_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and writes the records of runs (run_record.h). */
 #include "run_record.h"
 

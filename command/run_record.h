@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a run: the data of its key's znode, as one line of JSON.
  *
  *     {"by":"ann@web1 pid 4711: nightly","token":34359738401,

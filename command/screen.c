@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Switches the terminal to the alternative screen and back (screen.h). It is restored at
  * exit and before each signal that stops or ends the process. top.c uses it. */
 #include "screen.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The terminal while `uvzk top` shows its table: the alternative screen, keys that arrive
  * one by one and without an echo, and the signals that concern a screen. The terminal is
  * restored when the process ends, except by SIGKILL and the like. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looks up all host names of a connect string and lists every address once
  * (server_list.h), for `uvzk status --each-server` and `uvzk doctor`. */
 #include "server_list.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Takes a connect string apart into single servers: every address of every host name in
  * it. */
 #ifndef SERVER_LIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* systemd's protocol for services that report their state (service_manager.h). Written
  * without libsystemd: the protocol is a few lines of text in a datagram, and systemd
  * promises to keep it. lock_job.c and elect_job.c call these functions on their loops.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `uvzk lock` and `uvzk elect` tell the service manager that has started them:
  * systemd, or another program that speaks its protocol (sd_notify: datagrams to the socket
  * $NOTIFY_SOCKET).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk status and uvzk holders: print who holds a lock, and who waits for it, as a table
  * or as JSON. main.c calls subcommand_status and subcommand_holders.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints help and usage errors of subcommands, and completes their options
  * (subcommands.h). */
 #include "subcommands.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The subcommands, and what they share in reading a command line. */
 #ifndef SUBCOMMANDS_H
 #define SUBCOMMANDS_H

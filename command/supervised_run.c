@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The holder's side of a run of CMD (supervised_run.h).
  *
  * The holder does not run CMD itself. It starts the supervisor process first, sends it

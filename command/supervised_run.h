@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The runs of CMD, as the holder process sees them: it hands the validity of a hold on to
  * the supervisor, tells the supervisor what to do with CMD, and hears how CMD has ended.
  * Used by lock_job.c, for one run, and by elect_job.c, for one run each time that this

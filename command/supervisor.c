@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor process of `uvzk lock` and `uvzk elect`, and the functions by which the
  * holder starts and ends it. supervised_run.c calls them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor: a process between the holder and CMD. It runs CMD, ends CMD in time,
  * and exits when CMD has ended.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gives the terminal to CMD's process group and takes it back (terminal.h).
  * child_command.c and supervisor.c call it. */
 #include "terminal.h"

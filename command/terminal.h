@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The controlling terminal of `uvzk lock`, and which process group has it in the
  * foreground: the shell's job, of which the holder is a part, or CMD's own process
  * group.

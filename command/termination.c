@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules for ending CMD, as a state machine without a clock (termination.h).
  * supervisor.c calls these functions and sends the signals.
  *

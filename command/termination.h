@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides when and how CMD must be ended. The supervisor passes in the events and the
  * time, and does what the functions return. Pure: no clock, no process.
  *

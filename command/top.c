@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk top: the busiest locks below some directories, or of one daemon, as a screen that is
  * drawn again every few seconds, or once as a table or JSON. main.c calls subcommand_top.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk verify: checks whether a fencing token is the token of a holder of the lock.
  *
  * The answer was true at some moment after the command was started. The reason: a quorum

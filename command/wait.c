@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk wait: waits until the lock is free. It creates no znode and does not queue: it
  * reads the participants at intervals. */
 #include <stdio.h>

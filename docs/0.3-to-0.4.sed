@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Carries a C or C++ program from the names of uvzk 0.3 to those of 0.4 (GNU sed):
 #
 #     sed -zE -i -f 0.3-to-0.4.sed FILE...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* atomic_long [HOSTS]: a number that all clients count up, and none of them overwrites.
  *
  * There are two clients, as if in two processes. Each takes five order numbers; no number

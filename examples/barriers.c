@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* barriers [HOSTS]: a round of three workers that begin together and end together, and a
  * gate that holds them back until it is opened.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* callbacks [HOSTS]: uvzk.hpp with callbacks; C++17.
  *
  * A till takes three orders. Each locks the product, deducts from the stock, which takes

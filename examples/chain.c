@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chain [HOSTS]: acquires a lock, computes, writes, reads, deletes and releases. The
  * steps run one after the other, and each step is a future.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* coroutine [HOSTS]: uvzk.hpp with co_await; C++20.
  *
  * One after the other, as if it waited: acquire, work, write what came of it, release. The

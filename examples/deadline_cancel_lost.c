@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* deadline_cancel_lost [HOSTS]: the ways in which a lock is not granted, or is lost.
  * Three contenders of one process want one lock:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers.h"
 
 void exclusive_driver(uvzk_lock_driver_t *driver)

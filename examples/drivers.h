@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two lock drivers (Curator's LockInternalsDriver). */
 #ifndef DRIVERS_H
 #define DRIVERS_H

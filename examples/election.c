@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* election [HOSTS]: two participants elect a leader among them, and take turns.
  *
  * There are two clients, as if in two processes. Ann queues first, so she leads. She

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exclusive_driver HOSTS: a lock driver of your own, for a lock that has one znode for
  * all contenders, /exclusive_lock/lock.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fenced_store [HOSTS]: a handler that hangs, a longest hold, and a store that refuses old
  * tokens.
  *

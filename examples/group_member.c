@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* group_member [HOSTS]: two workers that know of each other.
  *
  * Each worker is a client of its own, as in two programs, and a member of one group. Ann

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mutex [HOSTS]: acquires a lock, works, and releases the lock.
  *
  *   $ ./mutex localhost:2181

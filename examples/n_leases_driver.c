@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* n_leases_driver HOSTS: a lock driver of your own, for a lock with three leases; ten
  * contenders want one.
  *

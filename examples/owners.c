@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* owners [HOSTS]: an owner acquires a lock again that it already holds, and another owner
  * waits.
  *

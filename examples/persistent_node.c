@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* persistent_node [HOSTS]: a worker registers itself, and stays registered.
  *
  * The worker's znode is ephemeral: it goes with the worker. An operator deletes it, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_write_downgrade [HOSTS]: readers hold together, a writer holds alone, and a writer
  * becomes a reader without another writer in between.
  *

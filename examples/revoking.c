@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* revoking [HOSTS]: a holder that releases when another client asks for it.
  *
  *   batch   holds a lock for a long piece of work, and allows its revocation;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_once [HOSTS]: a job that runs once for each key, here for one day. Two hosts start it,
  * one a little later than the other. A mutex keeps them apart; a record, which is written
  * only if the lock is still held, tells the later one that the day's job is done.

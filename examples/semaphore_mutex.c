@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* semaphore_mutex [HOSTS]: one handler acquires a lock, and another handler releases it.
  *
  * A parcel is locked when it is handed in, and released when it has been delivered, by a

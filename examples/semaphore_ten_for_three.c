@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* semaphore_ten_for_three [HOSTS]: ten contenders for three leases.
  *
  * There are three seats and ten guests. The first three sit down at once. Each of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shared_count [HOSTS]: a number that all clients share, and a semaphore that has that
  * many leases.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simulated_test: a program that uses a lock, and its test in virtual time. It is linked
  * with libuvzk-sim.a instead of libuvzk. It needs no server, and takes no HOSTS.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stock_deduct [HOSTS]: a handler that takes one piece of a product out of the stock,
  * under the lock /product<id>, around a slow step that blocks nothing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ten_lines [HOSTS]: the shortest program that acquires a lock, works, and releases the
  * lock, in ten calls. It ignores errors; mutex.c handles them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* three_locks_at_once [HOSTS]: three locks taken as one, all or none of them.
  *
  * Two diners share a fork, a knife and a plate, and each needs all three. One diner lists

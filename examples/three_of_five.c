@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* three_of_five [HOSTS]: any three of five locks, whichever are granted first.
  *
  * There are five replicas, each behind a lock, and an update must go to three of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* who_waits [HOSTS]: what a program can tell about its locks at any time, without a
  * request to the server: what it holds, what it waits for and for how long, and counters
  * in Prometheus' format.

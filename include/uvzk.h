@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk: Apache Curator's lock recipes for C programs on a libuv loop.
  *
  * Threads    Call the functions of a client, and of everything that belongs to it, on the

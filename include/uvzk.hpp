@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk for C++17, experimental: the functions of uvzk.h as objects that release what they
  * own. This header may change in any version, also after 1.0: it is no part of what uvzk.h
  * promises. The binary interface of uvzk.h, which it stands on, does not change with it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_sim: a ZooKeeper in memory, with virtual time, to test programs that use locks.
  *
  * Link a test with libuvzk-sim.a instead of libuvzk. It has every function of uvzk.h,

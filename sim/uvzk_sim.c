@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator as a library (uvzk_sim.h): the public client over simulated ports, and
  * functions by which a user's test injects faults. It takes the place of
  * loop/session/client_init.c and loop/platform/clock.c. There is one simulation at a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For tests that make a machine's moves: whether they were those of its table. */
 #ifndef UVZK_MACHINE_MOVES_H
 #define UVZK_MACHINE_MOVES_H

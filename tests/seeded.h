@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pseudo-random numbers for property tests (splitmix64): the same seed, the
  * same run. UVZK_SEED in the environment asks for another one. */
 #ifndef UVZK_TEST_SEEDED_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # uvzk__curator_program(<target> <source>): a Java program beside Apache Curator, which comes
 # from the system's packages. Sets <target>_CLASS_PATH where it is called, empty if javac, or
 # an archive, is missing.

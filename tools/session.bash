@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # To be sourced. Runs a command in a session of its own, of which nothing is left when the
 # command has ended or this script is told to stop: the tests start ZooKeeper servers, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What bench/tasks does, by kazoo: the same options, the same JSON. A task is a thread with
 lock objects of its own. With --pending the tasks acquire once: all of them queue, then the
 queue drains.

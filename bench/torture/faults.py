@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The faults of a run, one after the other, in an order that the seed decides. Each strikes whoever holds the lock, or
 the servers; its duration is DURATIONS times the time-out of the lock."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a journal shows of the holds.
 
 A hold is granted at the time of its "locked", or before. It lasted at least until the last moment at which its lock said

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether a journal of acquires and releases is one that a lock could have: whether each took effect at one moment between its
 call and its return, in an order that the model allows (linearizability). The models are those of Hazelcast's tests of its CP
 subsystem: a mutex, a reentrant mutex, a fenced mutex, a semaphore.

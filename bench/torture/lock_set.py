@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One run of a lock: five processes that change a shared set (body.py says how), and the faults meanwhile. What comes
 out is a journal: (time in ns, process or None, word, more words), in the order in which it was heard."""
 

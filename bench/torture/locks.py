@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The locks of the table: how the program of each is called, and what is known of it beforehand."""
 
 import dataclasses

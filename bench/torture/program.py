@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One process of a lock program, with all that it has started."""
 
 import asyncio

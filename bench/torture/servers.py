@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The servers of the locks, each kind with its own processes and directory: begun, stopped for a while, killed and begun
 again with what they have on their disks, asked what is left."""
 

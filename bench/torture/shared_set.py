@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The set that all processes change, each by reading it, adding an element, and writing it back. It does nothing by
 itself against two that do so at once. With a guard it refuses whoever has a smaller token than it has seen.
 

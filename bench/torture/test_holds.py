@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What checks the runs is checked here: with sets and journals that are wrong, and with some that only look so."""
 
 import sys

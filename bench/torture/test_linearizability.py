@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The checker of linearizability is checked: with histories that are wrong, and with some that only look so."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report of bench/run --peers: uvzk beside what else people lock with."""
 
 import shapes

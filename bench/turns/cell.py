@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One cell: one program at one shape, for a while, and what it cost."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What uvzk is to reach, over which connections, and whether it does.
 
 A goal compares a figure of one program with the same figure of another, round by round, or with a

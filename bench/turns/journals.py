@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The journals of the processes that share one lock (bench/journal.h): whether two ever held at
 once, and how long a release takes until the next one holds."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What several rounds say together: medians, with the least and the most."""
 
 import statistics

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who takes turns: how each is called for a shape, and which of them this machine has."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which pictures there are of a report, and what each shows."""
 
 import beside

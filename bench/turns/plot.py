@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots as SVG, readable on a light and on a dark page, and at half their width."""
 
 import html

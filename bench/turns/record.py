@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What has been measured so far, a JSON object a line, so that a run that was stopped goes
 on where it was."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables of a report, read back from its Markdown: what is drawn is what is written."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A ZooKeeper server of the bench's own, and what it has counted so far."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is measured: the shapes of work, and who takes part in each.
 
 A shape is the flags of bench/tasks, which the peers take too; `raw` is the yardstick, if

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The servers that bench/run --peers compares, each system alone or as three servers, and what
 they have counted so far.
 

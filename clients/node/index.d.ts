@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Locks on ZooKeeper: Apache Curator's recipes, through the daemon `uvzk serve`. See docs/guide/node.md. */
 
 declare global {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** A ZooKeeper in memory for the tests of programs: uvzk-sim-server, which docs/guide/sim-server.md describes. */
 
 declare global {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A wheel with the command is of the command's platform; without it, of any. See pyproject.toml for all else."""
 
 import pathlib

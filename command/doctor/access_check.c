@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One session, without the library: connect, credentials, the multi, the delete, close
  * (access_check.h). Where the path does not exist the multi is tried one level higher, up to
  * the root. */

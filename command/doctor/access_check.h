@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether this client may create and delete znodes at the path of a lock, for uvzk doctor. The
  * public interface of uvzk has no request that asks it without a change, so this file opens
  * a session of its own, in plain text, with the codec of loop/native.

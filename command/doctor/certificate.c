@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A TLS handshake by OpenSSL over two memory BIOs, as far as the server's certificate
  * (certificate.h). Nothing is verified in it, so that a certificate can be told that no session
  * would accept. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The certificate that a server presents in a TLS handshake: until when it is valid, and for
  * which names. Whether its CA is trusted is what a session of the library tells. A build
  * without TLS has certificate_absent.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A build without TLS: there is no session over TLS whose certificate could be looked at
  * (certificate.h). */
 #include "doctor/certificate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the kernel's correction of the clocks (clock_rate.h). CLOCK_BOOTTIME, by which holds
  * are timed, runs at the corrected rate. */
 #include "doctor/clock_rate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How fast this machine's clock runs, as its kernel corrects it (adjtimex). uvzk assumes that
  * the rates of the client's and the servers' clocks differ by less than 1 %
  * (docs/promise.md, A2). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk doctor: checks this machine, the servers and the path of a lock, and prints one line
  * for each check. It creates no znode and changes none. main.c calls subcommand_doctor.
  *

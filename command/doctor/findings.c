@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints findings as lines, or as one JSON object whose array grows with each of them
  * (findings.h). */
 #include "doctor/findings.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `uvzk doctor` has found: one line for each check, or one line of JSON for all. They
  * are printed as they are added. */
 #ifndef FINDINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the participants of a path as `uvzk status` does (query.c), and looks at their kinds
  * and their owners (path_check.h). */
 #include "doctor/path_check.h"

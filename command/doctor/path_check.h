@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is at the path of a lock, for uvzk doctor: whether this client may read it, contenders
  * of kinds that do not exclude one another, and contenders whose znodes no session ends. */
 #ifndef PATH_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asks the servers in four rounds, each of all servers at the same time: with four-letter
  * words, or over TLS for their certificates; by a session; by two sessions that ask for
  * extreme timeouts, where "conf" has not told the limits; with "srvr" again if the servers'

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All checks of the servers of a list, for uvzk doctor: each server by itself, and the servers
  * beside one another. */
 #ifndef SERVER_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connect, write, read, close (server_exchange.h). */
 #include "doctor/server_exchange.h"
 

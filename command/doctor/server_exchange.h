@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One TCP connection on which `uvzk doctor` asks a server something without a session of the
  * library: it connects, sends, hands over what it receives, and ends once. */
 #ifndef SERVER_EXCHANGE_H

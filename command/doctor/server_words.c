@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One connection, one word, and what the server sends until it closes the connection
  * (server_words.h). */
 #include "doctor/server_words.h"

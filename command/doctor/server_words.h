@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asks a server with a four-letter word, such as "srvr", over a TCP connection of its own.
  * The servers answer only the words of their 4lw.commands.whitelist; "srvr" is in it by
  * default. */

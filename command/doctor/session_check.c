@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens a session, times some reads, and closes it (session_check.h). */
 #include "doctor/session_check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One session with one server, for uvzk doctor: whether there is one, which session timeout
  * the server grants, and how long it takes to answer. */
 #ifndef SESSION_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop of `uvzk serve`. serve.c calls daemon_run. */
 #include "serve/daemon.h"
 

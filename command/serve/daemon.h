@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon of `uvzk serve`: one ZooKeeper client, and the connections of the programs
  * that share it, or that of the parent (parent_process.h).
  *

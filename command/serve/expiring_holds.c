@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A list of holds, and one timer for the first that expires (expiring_holds.h).
  * served_hold.c adds and removes them. */
 #include "serve/expiring_holds.h"

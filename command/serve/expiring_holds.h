@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The holds that are released as soon as their programs can no longer believe in them,
  * and the timer that waits for the first of them. */
 #ifndef EXPIRING_HOLDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the head of a request (http_request.h). metrics_listener.c passes in what has
  * arrived. */
 #include "http_request.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an HTTP/1.x request asks of a server that has one page. Pure: no loop. */
 #ifndef HTTP_REQUEST_H
 #define HTTP_REQUEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splits received bytes into lines within one buffer (line_buffer.h). Lines that were
  * taken are overwritten by later bytes. */
 #include "line_buffer.h"

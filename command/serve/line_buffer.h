@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines out of a stream of bytes. A line has at most a fixed number of bytes; the memory
  * grows up to that limit, and not with what the sender announces. Pure: no file, no
  * loop. */

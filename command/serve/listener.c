@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens, checks and removes the socket of `uvzk serve` (listener.h). A lock file makes
  * sure that only one daemon replaces the socket file. daemon.c calls it at the start, at
  * intervals, and at the end. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The Unix socket of `uvzk serve`: made by the daemon, or passed in by systemd
  * (LISTEN_FDS).
  *

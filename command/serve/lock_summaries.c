@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts holds and waiters of all connections by lock, when a program asks
  * (lock_summaries.h). The summaries exist only during the call. */
 #include "serve/lock_summaries.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all programs of the daemon hold and wait for, one summary for each lock: `uvzk top
  * --socket` shows it. It contains only what the daemon itself knows, so it costs no
  * request to the servers, and does not include the contenders of other clients. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves the page of metrics (metrics_listener.h). daemon.c opens and closes it,
  * http_request.c reads requests, and served_metrics.c writes the page. */
 #include "serve/metrics_listener.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page of metrics of `uvzk serve --metrics`: GET /metrics over HTTP/1.x, at an
  * address with a port or at a Unix socket. Everything else is refused.
  *

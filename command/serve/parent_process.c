@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the descriptors that the parent has passed in, and watches it by a pidfd
  * (parent_process.h). daemon.c calls it. */
 #include "serve/parent_process.h"

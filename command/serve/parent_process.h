@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program that has started `uvzk serve --fd` or `--stdio` as its child.
  *
  * The daemon serves this program alone, and ends with it. The end of the connection tells

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the JSON objects that the daemon sends (served_answer.h). */
 #include "served_answer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lines that `uvzk serve` sends: answers to requests and events, as JSON objects.
  * Each function that makes one returns NULL if there is no memory; the others accept
  * NULL. Pure: no loop. */

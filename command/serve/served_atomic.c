@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens an atomic long for the first request about its path, and closes it after the last
  * one (served_atomic.h). */
 #include "serve/served_atomic.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests about atomic longs, for programs of `uvzk serve`. All programs share one atomic
  * long for each path while requests about it are under way: the library carries them out
  * one after the other, so programs of one machine do not compete. */

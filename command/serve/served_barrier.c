@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes requests to the barriers and double barriers of the library
  * (served_barrier.h). */
 #include "serve/served_barrier.h"

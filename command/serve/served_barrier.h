@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Barriers and double barriers, for programs of `uvzk serve`. A request about a barrier
  * names its path. A member of a double barrier is an object, from its enter to its
  * leave. */

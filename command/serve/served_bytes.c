@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Base64, and which bytes need it (served_bytes.h). */
 #include "served_bytes.h"
 

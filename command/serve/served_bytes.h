@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes on a line of JSON: as text if they are UTF-8, otherwise in base64 (RFC 4648, with
  * padding). Pure: no loop. */
 #ifndef SERVED_BYTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that the library answers (served_call.h). The files of the requests call it. */
 #include "serve/served_call.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A request of a program that a call of the library answers: from the call until its
  * callback has answered the program. The connection may have ended by then; the call keeps
  * its memory. */

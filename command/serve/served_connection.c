@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One connection of a program. The daemon's listener calls served_connection_accept, and the
  * daemon of a parent served_connection_open; served_operations.c carries out the lines. The
  * answers of one turn of the loop are written together at its end. libuv queues what the

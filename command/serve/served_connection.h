@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A connection of a program to `uvzk serve`: requests come in as lines, answers and
  * events go out as lines. What the program has acquired lives as long as its connection.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decodes the data of a request, if they are in base64 (served_data.h). */
 #include "serve/served_data.h"
 

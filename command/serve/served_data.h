@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The data of a request: `data`, or `base64` decoded. Pure: no loop. */
 #ifndef SERVED_DATA_H
 #define SERVED_DATA_H

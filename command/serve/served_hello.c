@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tells a program the version of the protocol and the daemon's features (served_hello.h).
  * served_operations.c calls it. */
 #include "serve/served_hello.h"

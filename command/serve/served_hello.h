@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The request by which a program asks what it speaks with. */
 #ifndef SERVED_HELLO_H
 #define SERVED_HELLO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The acquires and holds of all connections. served_operations.c calls it with requests,
  * served_connection.c when a connection ends, daemon.c when the daemon ends, and the
  * library with the outcomes of a hold.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pending acquire of a connection, then its hold.
  *
  *      WAITING --- granted ---> HELD --- release, or the program is gone ---> RELEASING

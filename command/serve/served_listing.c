@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests for the participants of a lock (served_listing.h). */
 #include "serve/served_listing.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A request of a program of `uvzk serve` for who holds a lock and who waits for it.
  * served_watch.h shows that again after each change. */
 #ifndef SERVED_LISTING_H

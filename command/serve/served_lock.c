@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens one lock for all connections that use the same path and kind, and closes idle
  * ones (served_lock.h). served_hold.c, served_listing.c and served_watch.c use and leave it. */
 #include "serve/served_lock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The locks that all connections of the daemon share: one for each path and kind. An
  * unused lock is kept for a while, because the library knows more about a path while a
  * lock on it is open. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The allocator that libjansson uses (served_memory.h). served_operations.c says when a
  * line is read, served_answer.c asks before it sends one. */
 #include "serve/served_memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The memory of libjansson, for the lines that `uvzk serve` reads and sends.
  *
  * Functions that add a field to an answer do not tell that there was no memory for it. So

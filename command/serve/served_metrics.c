@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts what the programs have now, when somebody asks, and writes it behind the
  * client's metrics (served_metrics.h). metrics_listener.c and the request "metrics" show
  * the text. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers of a daemon (`uvzk serve`): what the programs have now, what was counted
  * since the daemon began, and the metrics of its ZooKeeper client, as text for
  * Prometheus. */

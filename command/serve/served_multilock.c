@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens one multi lock for all connections that use the same members, and closes it when
  * nobody uses it (served_multilock.h). served_hold.c uses and leaves it. */
 #include "serve/served_multilock.h"

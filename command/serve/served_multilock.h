@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several locks that programs acquire as one: all are held or none is. All connections
  * share one for the same locks, so that an owner re-enters it. An unused one is closed at
  * once: what the library knows of the paths belongs to the locks, which are kept

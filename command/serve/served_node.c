@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes requests to the persistent nodes and group members of the library
  * (served_node.h), and what they report to the programs. */
 #include "serve/served_node.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Persistent nodes and members of groups, for programs of `uvzk serve`: znodes that the
  * daemon keeps in existence as long as their program is connected. */
 #ifndef SERVED_NODE_H

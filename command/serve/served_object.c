@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The life of the objects of all connections (served_object.h): served_value.c,
  * served_node.c and served_barrier.c open them, and know what each kind does. */
 #include "serve/served_object.h"

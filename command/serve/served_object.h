@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program of `uvzk serve` has opened besides its locks: a shared value or count, a
  * persistent node, a membership of a group or of a double barrier. It lives as long as its
  * connection. A request about a barrier is an object too, which the program does not see:

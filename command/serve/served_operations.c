@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A table from the operations of the protocol to the functions that carry them out
  * (served_operations.h). served_connection.c passes in each line. */
 #include "serve/served_operations.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Carries out one line that a program has sent. */
 #ifndef SERVED_OPERATIONS_H
 #define SERVED_OPERATIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The owners of a connection in a hash table by name, with a count of uses
  * (served_owner.h). */
 #include "serve/served_owner.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The owners of one connection: names under which a program re-enters a lock that it
  * holds already. A name means one owner within its connection, and has nothing to do with
  * the same name in another one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads under a hold (served_read.h). served_operations.c calls it.
  *
  *   look() --> on_read --> check() --> on_checked --> the answer

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a znode contained at a moment at which a program's hold stood: it is read, and then
  * a transaction checks that the hold stands and that the znode still has the version that
  * was read. So the data are no older than the hold, whatever server has answered the

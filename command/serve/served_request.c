@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses and checks one line (served_request.h). A table says which fields each operation
  * has and where each value goes; what is not in the table is refused, with the nearest
  * name that is. */

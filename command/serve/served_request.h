@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One line that a program has sent to `uvzk serve`: a JSON object with the fields of one
  * request (docs/guide/serve.md). Pure: no loop, no library call.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the message of a revocation into a contender's znode (served_revoke.h).
  * served_operations.c calls it. */
 #include "serve/served_revoke.h"

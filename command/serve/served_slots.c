@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the slots (served_slots.h). served_hold.c takes and leaves them. */
 #include "served_slots.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The memory from which the parent of a `uvzk serve` reads how long its holds are valid, at
  * any moment and without a request: after its loop was blocked, before it has read a line.
  * validity_file.h hands it over. docs/guide/serve.md has the layout.

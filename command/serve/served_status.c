@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests for the participants of a path (served_status.h). served_operations.c calls it.
  *
  *   served_status_begin() --> on_participants: the answer --> on_closed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who stands at a path with what data, or who leads there, for a program of `uvzk serve`.
  * It is what `uvzk status` and `uvzk leader` show, made by the same list. */
 #ifndef SERVED_STATUS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Converts the end of a hold's validity to a duration on the program's clock
  * (served_validity.h). */
 #include "served_validity.h"

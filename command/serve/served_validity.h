@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How long a hold is valid, counted from the moment at which the program sent its
  * request. Pure: the times are arguments.
  *

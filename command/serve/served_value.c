@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes requests to the shared values and counts of the library (served_value.h), and
  * what they report to the programs. */
 #include "serve/served_value.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared values and shared counts, for programs of `uvzk serve`. Each change is an event
  * with the new value. */
 #ifndef SERVED_VALUE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waits for the connection to the servers (served_wait.h). served_operations.c calls it with
  * requests, daemon.c when there is a connection and when the daemon ends, and
  * served_connection.c when a program's connection ends. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that are answered when the daemon is connected to the servers. A program that has
  * just started its daemon asks so before it asks what needs the servers at once. */
 #ifndef SERVED_WAIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watches of programs (served_watch.h), by the library's views of participants. The first
  * thing that a view shows is the answer to the request, everything later an event. A watch
  * is over when its participants cannot be listed for a reason that does not pass by itself. */

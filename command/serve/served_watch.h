@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A watch of a program of `uvzk serve`: who holds a lock and who waits for it, now and
  * after each change; of an election also who leads, with the data of its znode. */
 #ifndef SERVED_WATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes under a hold (served_write.h). served_operations.c calls it. */
 #include "serve/served_write.h"
 

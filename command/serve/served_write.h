@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A write of a program that is carried out only if its hold stands: the library's
  * uvzk_hold_write. */
 #ifndef SERVED_WRITE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the file, and tells the validity of all holds at most ten times a second
  * (validity_file.h). daemon.c calls it. */
 #include "serve/validity_file.h"

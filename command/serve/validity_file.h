@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file in memory with the slots of the holds (served_slots.h), which the parent of a
  * `uvzk serve` opens by its path below /proc. A path needs no native code in any language,
  * and can be sent over pipes; a descriptor (SCM_RIGHTS) cannot.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """asyncio_loop.py [HOSTS]: uvzk in a program with an asyncio loop.
 
     $ python3 asyncio_loop.py 127.0.0.1:2181

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* epoll [HOSTS]: uvzk in a program with an epoll loop of its own.
  *
  *   $ ./epoll 127.0.0.1:2181

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* glib [HOSTS]: uvzk in a program with a GLib main loop, for example a GTK program.
  *
  *   $ ./glib 127.0.0.1:2181

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libevent [HOSTS]: uvzk in a program with a libevent loop.
  *
  *   $ ./libevent 127.0.0.1:2181

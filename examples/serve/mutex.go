@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // mutex.go SOCKET PATH STEPS: works while it holds a mutex through `uvzk serve`.
 package main
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env php
-<?php // mutex.php SOCKET PATH STEPS: works while it holds a mutex through `uvzk serve`.
+<?php
+// SPDX-License-Identifier: Apache-2.0
+// mutex.php SOCKET PATH STEPS: works while it holds a mutex through `uvzk serve`.
 function ask($request, $until = null) {
     global $program;
     $sent = hrtime(true) / 1e6; // before the request; CLOCK_MONOTONIC, in ms

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """mutex.py SOCKET PATH STEPS: works while it holds a mutex through `uvzk serve`."""
 import json
 import socket

@@ -1,4 +1,5 @@
 #!/usr/bin/env ruby
+# SPDX-License-Identifier: Apache-2.0
 # mutex.rb SOCKET PATH STEPS: works while it holds a mutex through `uvzk serve`.
 require 'io/wait'
 require 'json'

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # mutex.sh SOCKET PATH STEPS: works while it holds a mutex through `uvzk serve`; needs socat.
 coproc socat - UNIX-CONNECT:"$1" 2>/dev/null
 exec {to}>&"${COPROC[1]}" {from}<&"${COPROC[0]}"

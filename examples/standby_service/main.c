@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* standby_service ID [HOSTS [PORT]]: an HTTP service of which several instances run. One
  * leads and serves; the others are its standbys. README.md says what it answers.
  *

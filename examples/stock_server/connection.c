@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One HTTP connection, with http_parser on a libuv stream. http.c accepts connections,
  * and the handlers of routes.c answer. The parser pauses after each request, so that only
  * one request of a connection is handled at a time, and answers are in the order of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One HTTP connection: it receives requests, one at a time, and sends their answers.
  *
  *     READING --a whole request--> BUSY --connection_answer--> ANSWERING --> READING

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The controls of the demonstration: it serves the live page with buttons that stop and start the
 instances, ZooKeeper and the locks. The shop server itself has no controls.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who is at a lock, in all processes, for people to look at. ZooKeeper is asked only
  * while a live page is open: first for the queue, then for the data of those znodes that
  * were not in the last queue. The data of a znode is the name of its instance. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An HTTP server: a listening socket and its connections. */
 #ifndef STOCK_HTTP_H
 #define STOCK_HTTP_H

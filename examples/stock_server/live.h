@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The events of the live page (server-sent events): in each period, a snapshot for all
  * watchers. The events are a heartbeat too: one comes in each period even if ZooKeeper or
  * the store does not answer. While there is no watcher, neither of them is asked. */

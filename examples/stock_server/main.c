@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stock_server [--port 8080] [--hosts 127.0.0.1:2181] ...: an HTTP server that sells
  * products from stock, one piece for each POST /stock/deduct?id=1, under the lock
  * /product1. Several instances that use the same database sell exactly the pieces that

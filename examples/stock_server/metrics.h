@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The answer to /metrics: this instance's counters in Prometheus' text format. */
 #ifndef STOCK_METRICS_H
 #define STOCK_METRICS_H

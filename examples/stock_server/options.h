@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command-line options. */
 #ifndef STOCK_OPTIONS_H
 #define STOCK_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The handling of one order; order.h draws its states. routes.c begins orders. Their
  * events come from four sides: uvzk (granted, lost, released), the store, the timer of
  * the step, and the HTTP connection of the client.

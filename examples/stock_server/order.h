@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One order: a POST /stock/deduct, from its request to its answer.
  *
  *     WAITING ---granted---> LOOKING ---> WORKING ---> SELLING ---> RELEASING ---> freed

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- For wrk: orders for products at random. Ends with one line of JSON: how many were answered how.
 --     wrk -s orders.lua http://127.0.0.1:8080 -- 3
 local threads = {}

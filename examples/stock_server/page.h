@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page at `/`: a file that is read once, before the loop runs. */
 #ifndef STOCK_PAGE_H
 #define STOCK_PAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why an order was refused, as a sentence and as uvzk's code, and when the client should
  * try again. */
 #ifndef STOCK_REFUSAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes each request to its handler, by path and method. */
 #ifndef STOCK_ROUTES_H
 #define STOCK_ROUTES_H

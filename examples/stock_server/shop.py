@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Instances of stock_server, orders for them by wrk, and what their store says: for the
 demonstration, and for the tests."""
 import http.client

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the live page shows, as one line of JSON. */
 #ifndef STOCK_SNAPSHOT_H
 #define STOCK_SNAPSHOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stock: for each product a lock, and the orders that are under way. */
 #ifndef STOCK_STOCK_H
 #define STOCK_STOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store in SQLite; store.h has its rules. Jobs are queued on the loop's thread, and
  * one after the other runs in libuv's thread pool. So the connection and its statements
  * are used by one thread at a time, and no lock is needed. The fence is part of the SQL

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The store: how many pieces of each product there are, in SQLite. SQLite blocks, so it
  * is used only in libuv's thread pool, by one job after the other. That costs little,
  * because SQLite has only one writer at a time anyway, and a connection and its

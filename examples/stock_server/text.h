@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A text that grows. After an allocation has failed, nothing more is added, and
  * `failed` is true. It is enough to check it once, at the end. */
 #ifndef STOCK_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads, compares and formats numeric addresses, and shuffles lists of them
  * (addresses.h). Pure functions, except that the local address is asked of the kernel. */
 #include "discovery/addresses.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numeric IPv4 and IPv6 addresses with a port, as values. These functions look up no
  * names and do not wait for a network. */
 #ifndef UVZK_ADDRESSES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The look-ups of all host names of a search (host_names.h). search.c calls it on the
  * loop's thread.
  *

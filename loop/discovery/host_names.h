@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host names of a connect string, and their look-ups by c-ares on the loop. Each host
  * has two names, one for each family of addresses. A name is looked up again when the TTL of
  * its addresses has expired or, after a failed look-up, after a growing pause.

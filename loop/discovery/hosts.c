@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the connect string entry by entry, without copying it (hosts.h).
  * uvzk__hosts_validate runs the same parser as the search, so a string that was accepted
  * can be searched. */

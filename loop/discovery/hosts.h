@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the connect string: "host:port,host:port/chroot". A port that is left out is
  * 2181. */
 #ifndef UVZK_HOSTS_H

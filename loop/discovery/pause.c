@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lengths of pauses between tries: random, growing and bounded (pause.h). */
 #include "discovery/pause.h"
 

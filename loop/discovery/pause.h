@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pauses before something is tried again. */
 #ifndef UVZK_PAUSE_H
 #define UVZK_PAUSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The search for the servers behind a connect string (search.h). reconnect.c begins and
  * ends it, on the loop's thread.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Searches for the servers behind a connect string. The search looks up the names, and
  * probes all addresses in parallel. While the search continues, it probes addresses that
  * failed again, after growing pauses.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TCP sockets (sockets.h): system calls on one of them, for the probes and the streams, each
  * of which returns a code of libuv; and the sockets of an owner on the loop, an epoll set
  * behind one poll handle of libuv, with an alarm on one timer. The owner calls it on the

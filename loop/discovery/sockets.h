@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TCP sockets: everything that the library does with its own sockets is here. First one
  * socket of the kernel, by its file descriptor; nothing of this blocks. Then the sockets of
  * an owner on the loop. */

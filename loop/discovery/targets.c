@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The addresses of a search: their probes, and which servers may be used (targets.h).
  * search.c calls it on the loop's thread.
  *

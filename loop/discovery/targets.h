@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The addresses that a search probes, and what it knows of the server at each. An address
  * that does not answer is probed again after growing pauses.
  *

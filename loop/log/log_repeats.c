@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small table of the latest log texts (log_repeats.h). A text is remembered by a hash
  * that ignores times and durations, so repeated lines with different numbers count as
  * one. Called by log_route.c. */

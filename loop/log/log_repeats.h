@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Suppresses log lines that repeat. The first line is logged. Later lines with the same
  * text are counted, and one of them is logged with the count after 5 s, then after a
  * pause of 10 s, then 20 s, and so on up to 5 minutes. A text that the C client has not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Routes each log line of the C client to the port that it belongs to (log_route.h).
  *
  * The C client calls take_line on the thread that logs: one of the C client's threads,

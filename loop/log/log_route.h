@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the client to which a log line of the C client belongs. The C client's log
  * callback has no context pointer, so the route is found from the thread that logs:
  * - A thread of uvzk's own calls uvzk__log_route_enter before it calls the C client, and

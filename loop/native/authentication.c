@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state AUTHENTICATING of a native session (authentication.h). native_connection.c calls
  * it for what comes from the server, and goes on when the server has accepted the client. */
 #include "native/authentication.h"

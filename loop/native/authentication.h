@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a native session does in the state AUTHENTICATING: its exchange of SASL (sasl.h), on
  * a connection for which the server has granted the session. Nothing else is sent before
  * the server has accepted the client.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Adds the chroot to paths that are sent and removes it from paths that are received
  * (chroot.h). It has one buffer, which each uvzk__chroot_add overwrites. */
 #include "native/chroot.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The chroot of a connect string. The paths that src/ uses do not include it, those on
  * the wire do. */
 #ifndef UVZK_CHROOT_H

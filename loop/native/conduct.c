@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a server does with the requests of a native session (conduct.h). */
 #include "native/conduct.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the server of a CONNECTED native session does with the session's requests: whether
  * it answers them in time, and whether it keeps to the protocol. */
 #ifndef UVZK_CONDUCT_H

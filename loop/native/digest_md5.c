@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DIGEST-MD5 (digest_md5.h): reads the challenge, writes the response, and checks what the
  * server answers. sasl.c calls it. OpenSSL computes MD5. */
 #include "native/digest_md5.h"

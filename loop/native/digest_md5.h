@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mechanism DIGEST-MD5 of SASL (RFC 2831), as ZooKeeper's servers want it: quality of
  * protection "auth", and a digest-uri that is the same for every server. A password is
  * never sent, but who records an exchange can try passwords.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the streams that end a session until the server has closed them, and closed
  * streams until no callback runs (ending_streams.h). native_session.c adds streams;
  * native_connection.c passes on events of the sockets. */

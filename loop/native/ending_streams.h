@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The streams that a native session no longer uses.
  *
  * A session ends at the server by a request that follows all others. Its connection then

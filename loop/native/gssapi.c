@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thread of a client for GSSAPI (gssapi.h). It makes the steps of exchanges one after
  * another, and renews tickets when it has nothing else to do. tickets.c has what it calls.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mechanism GSSAPI of SASL (RFC 4752), which is Kerberos, by MIT's library. Its calls
  * wait for a KDC, for name servers and for files, so they run on a thread of the client's
  * own, never on the loop's thread nor in libuv's pool. The thread also renews the tickets of

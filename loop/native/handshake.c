@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The messages around a connection's start and end (handshake.h). These functions write
  * frames and read the response; native_connection.c decides when each is sent. The
  * credentials and the watches are written before any request, so the server handles them

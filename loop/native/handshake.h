@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is said first on a connection: the connect request and its response, then the
  * credentials, then the watches of the session, and on the first connection of a port the
  * questions (port/dialect.h). Also the two messages without content: the ping, and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and writes the values of jute, and records by the tables of their fields (jute.h).
  * All reads go through jute_reader_take(), which checks the length, so no read leaves the
  * frame. The length of a frame that is written is filled in at its end; a frame that fails

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and writes the values of jute, the encoding of ZooKeeper's protocol: big-endian
  * integers, bytes with their length before them, and records of these. */
 #ifndef UVZK_JUTE_H

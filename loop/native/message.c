@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and writes the body of a message by its form, and the entries of a multi
  * (message.h). wire_request.c and wire_reply.c have the forms. */
 #include "native/message.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What requests and replies have in common. A form says which fields the body of a
  * message has; there is a table of forms for each direction.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The connection of a native session: handles what its server sends, and notices when the
  * server has been silent for too long. Everything runs on the loop's thread, called by
  * the sockets (sockets.h). A callback of the user may close the stream, so after each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The connection of a native session (native_session.h) on the loop. */
 #ifndef UVZK_NATIVE_CONNECTION_H
 #define UVZK_NATIVE_CONNECTION_H

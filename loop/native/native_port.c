@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The port over ZooKeeper's own protocol: the functions that src/ calls through
  * engine/port.h, and the callbacks of the port's session (native_session.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The port (engine/port.h) over ZooKeeper's own protocol.
  *
  *   src/ -> submit -> request_queue -> rpc_message -> stream -> the server

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The session of a native port (native_session.h): its machine, the search, and the
  * connection from one server to the next. native_connection.c has the events of a
  * connection, handshake.c its first messages. Everything runs on the loop's thread, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A ZooKeeper session over the native transport: it finds servers, connects to one after
  * another, and keeps the session alive.
  *

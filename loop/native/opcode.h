@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers of ZooKeeper's client protocol (ZooDefs.OpCode), and the xids that are not
  * counted up. */
 #ifndef UVZK_OPCODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The requests of a native port (request_queue.h). native_port.c calls it on the loop's
  * thread. rpc->port.state is the state of an rpc; rpc->port.answer is not used here
  * (watch_table.h). */

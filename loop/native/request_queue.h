@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rpcs of a native port that have no reply yet, in the order of submission, which is
  * also the order of their requests on the wire and of their replies.
  *

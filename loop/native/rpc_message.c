@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rpcs as messages (rpc_message.h): one table of opcodes, one function for each shape of
  * a request and of an answer. */
 #include "native/rpc_message.h"

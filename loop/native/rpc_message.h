@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Translates the rpcs of engine/port.h into requests on the wire, and the answers of a
  * server into replies. Paths are given the chroot and lose it again. */
 #ifndef UVZK_RPC_MESSAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An exchange of SASL (sasl.h): which token comes next, by which mechanism, and when the
  * other side is believed. authentication.c begins and ends it. */
 #include "native/sasl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SASL: who a client is for ZooKeeper's servers. A context is what all connections of a
  * client have in common. An exchange is what is said on one connection:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In place of sasl.c, if uvzk is built without SASL: there is no context, and so there is no
  * exchange. */
 #include <uv.h>

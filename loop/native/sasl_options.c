@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splits the value of options.sasl into its entries (sasl_options.h). One copy of the text
  * holds them all. sasl.c uses what was read. */
 #include "native/sasl_options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The value of options.sasl: "mechanism=GSSAPI,key=value,key=value". */
 #ifndef UVZK_SASL_OPTIONS_H
 #define UVZK_SASL_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One connection to a server: received bytes become frames, and written frames become
  * bytes for the kernel (stream.h). With TLS, plain bytes stay in `out` until the kernel
  * has taken the whole record that contains them. native_connection.c and ending_streams.c

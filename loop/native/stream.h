@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A connection to a server, by TCP or by TLS over TCP, and the frames on it. It does not
  * call back: its owner watches the set of sockets, and tells the stream that its socket
  * is ready. Nothing here blocks.

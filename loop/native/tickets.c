@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tickets by MIT's Kerberos (tickets.h): acquires and renews them, and uses them for the
  * steps of an exchange. gssapi.c calls it on its thread.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kerberos tickets, and the contexts of GSSAPI that they are used for. Every call but the
  * frees may block: they run on the thread of gssapi.c. */
 #ifndef UVZK_TICKETS_H

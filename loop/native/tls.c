@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TLS from OpenSSL (tls.h): the SSL_CTX of a client, and each connection over two memory
  * BIOs. */
 #include "native/tls.h"

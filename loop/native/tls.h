@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TLS, from OpenSSL. A context is what all TLS connections of a client have in common: whom
  * it trusts, and who it is. Its files are read when the context is made, and again before a
  * connection if they have changed.

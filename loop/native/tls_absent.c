@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In place of tls.c, if uvzk is built without OpenSSL: there is no
  * context, and so there is no connection. */
 #include <uv.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splits the value of options.tls into its entries (tls_options.h). One copy of the text
  * holds them all. */
 #include "native/tls_options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The value of options.tls: "key=value,key=value". */
 #ifndef UVZK_TLS_OPTIONS_H
 #define UVZK_TLS_OPTIONS_H

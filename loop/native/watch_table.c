@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watches of a native port (watch_table.h). native_port.c calls it on the loop's
  * thread. */
 #include "native/watch_table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watches of a native port, by path. A path may have several (engine/port.h, 5). The
  * server has one of each kind on a path, whatever the number here.
  *

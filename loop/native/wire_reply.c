@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Replies, as tables: the fields of each record, and the reply to which opcode has which
  * record. Each table serves for reading and for writing. A result of a multi has the same
  * record as the reply to the same opcode. */

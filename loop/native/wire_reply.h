@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a server sends: the connect response, then replies and events. Both are read and
  * written here, so that a simulated server has the same code.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests, as tables: the fields of each record, and which opcode has which record. Each
  * table serves for reading and for writing. An operation of a multi has the same record
  * as the request of the same opcode. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a client sends: the connect request, then requests. Both are read and written
  * here, so that a simulated server has the same code.
  *

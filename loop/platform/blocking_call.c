@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs work() on a new thread and done() on the loop (blocking_call.h). done() arrives
  * through the to_loop queue, so it follows everything that the thread has pushed. */
 #include "platform/blocking_call.h"

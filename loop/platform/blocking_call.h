@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a blocking call on a thread of its own. The call does not wait for the work that
  * the program has queued in libuv's thread pool, and that work does not wait for the
  * call. If no thread can be created, the call runs in libuv's thread pool. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The clock of all times in uvzk. It continues while the machine is suspended, because
  * the server's session timeout does too. */
 #include <time.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls getrandom() without blocking (entropy.h). */
 #include "platform/entropy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random bytes of the kernel. */
 #ifndef UVZK_ENTROPY_H
 #define UVZK_ENTROPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables from foreign error codes to those of uvzk and libuv (error_map.h). An unknown
  * code never becomes a success. */
 #include "platform/error_map.h"

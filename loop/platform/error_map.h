@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Translates the codes of ZooKeeper and c-ares to those of uvzk and libuv. On Linux some
  * of ZooKeeper's codes equal libuv's (ZNODEEXISTS equals UV_ETIMEDOUT), so no raw code
  * may leave loop/. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many forks there have been (forks.h). The count is written in a child before fork()
  * returns there, while it has one thread; all other code only reads it. */
 #include "platform/forks.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tells a forked child from its parent, cheaply enough to be asked often. It does not
  * recognise a child that was created in another way (vfork, _Fork, clone). */
 #ifndef UVZK_FORKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A list under a mutex, and the async handle that wakes the loop (to_loop.h). The loop
  * takes the whole list at once, and calls the entries without the mutex. */
 #include "platform/to_loop.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The queue from any thread to the loop's thread. Each entry brings its own link, so
  * pushing needs no memory and cannot fail. */
 #ifndef UVZK_TO_LOOP_H

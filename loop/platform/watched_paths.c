@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A hash table of paths with a count of uses (watched_paths.h). watch_table.c and
  * registration.c keep their watches in it. */
 #include "platform/watched_paths.h"

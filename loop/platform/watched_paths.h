@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watches of a port by their paths. A path may have several, which are kept in the
  * order in which they came. */
 #ifndef UVZK_WATCHED_PATHS_H

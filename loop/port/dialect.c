@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asks what servers know (dialect.h). The transports send the questions. */
 #include "port/dialect.h"
 

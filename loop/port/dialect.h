@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the servers of a port know: its dialect.
  *
  * Four requests came late to the protocol, and some servers do not know them: ZooKeeper

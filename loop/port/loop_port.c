@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A port on a libuv loop, as far as it does not depend on the transport (loop_port.h).
  * native_port.c and zk_port.c embed the struct and add their own calls. Everything runs on
  * the loop's thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a port (engine/port.h) on a libuv loop that is the same over every
  * transport: its life, what wakes it (an answer, a call, its alarm), its libuv handles, its
  * options, and the calls that no transport is needed for. The ports of the transports have

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks replies against their requests (reply_check.h). Pure functions of an rpc and its
  * reply; native_port's rpc_message.c and send_window.c call them on the loop's thread. */
 #include "port/reply_check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks whether a server's reply can be the answer to a request. A correct server never
  * sends another one, but a broken server may, and so may an attacker between the server
  * and the client. Both transports check each reply before src/ sees it. They cannot

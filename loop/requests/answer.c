@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The completions of the C client. They run on the C client's thread. The reply that they
  * receive is valid only until they return, so they copy it into the request and push the
  * request onto the queue to the loop. An allocation failure while copying becomes the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The completions that the C client calls with a reply. `data` is the struct
  * uvzk__request. Each completion runs on the C client's thread, copies the reply into the
  * request and pushes the request onto the queue to the loop. */

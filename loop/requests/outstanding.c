@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of rpcs without a reply, in the order of submission (outstanding.h). An rpc is
  * PENDING until its outcome is known, and SETTLED until its reply is delivered.
  * rpc->port.answer points to its request; NULL: there is none. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rpcs of a port that have no reply yet, in the order of submission. Replies are
  * delivered in this order. The list is intrusive, so adding an rpc cannot fail. */
 #ifndef UVZK_OUTSTANDING_H

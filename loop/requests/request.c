@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes and frees requests of the C client, and submits them to it (request.h): one function
  * for each kind. Each function returns the code of its zoo_a* call. The C client has copied
  * everything when the call returns, except the memory for a multi's results and created

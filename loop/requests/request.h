@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One request on its way through the C client. It is created when an rpc is submitted,
  * and receives the answer on the C client's thread. If the rpc is replied before the C
  * client has answered (connection lost, closing), the request outlives the rpc. */

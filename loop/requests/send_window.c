@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gives requests to the C client, at most UVZK__SEND_WINDOW at a time (send_window.h),
  * and processes their answers. All functions run on the loop's thread.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The requests and the watches of one handle. At most UVZK__SEND_WINDOW requests are given
  * to the C client at a time; the others wait. All functions run on the loop's thread. */
 #ifndef UVZK_SEND_WINDOW_H

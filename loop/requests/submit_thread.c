@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that submits requests to the C client (submit_thread.h). send_window.c
  * pushes requests and takes them back on the loop's thread; handle.c ends the thread on
  * the thread of a blocking call. A request is linked by to_loop_entry.link while it is on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that submits requests to the C client while many requests are in flight. The
  * C client's own thread holds a mutex while it writes all requests in its queue, and each
  * zoo_a* call takes that mutex. The submit thread waits for that mutex instead of the

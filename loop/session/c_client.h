@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The port over the ZooKeeper C client, as client_init.c makes it. A build without the C
  * client has c_client_absent.c in place of zk_port.c. */
 #ifndef UVZK_C_CLIENT_H

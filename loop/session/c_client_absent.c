@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In place of zk_port.c, if uvzk is built without the ZooKeeper C client. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_client_init, uvzk_client_ref and uvzk_client_unref over a libuv loop, and the
  * choice of the transport. */
 #include "base/refusal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Closes a zhandle_t without ending its session (close_keep_session.h).
  *
  * zookeeper_close writes a log line of level INFO on the calling thread before it asks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Closes a zhandle_t without ending its ZooKeeper session.
  *
  * zookeeper_close first joins the handle's threads. If the handle is then connected,

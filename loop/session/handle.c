@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of a handle: one ZooKeeper session, kept by one zhandle_t after
  * another (handle.h). zk_port.c and reconnect.c call it on the loop's thread.
  *

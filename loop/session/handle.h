@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A handle keeps one ZooKeeper session of a port by means of one zhandle_t after another.
  *
  *                  fails

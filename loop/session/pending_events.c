@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Session events from the C client's thread to the loop's (pending_events.h).
  *
  * The C client calls uvzk__pending_events_watch on its own thread, which merges the event

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The session events that the C client's thread has reported and the loop has not yet
  * read. They are merged into one struct instead of being queued, so reporting needs no
  * memory, however often the connection is lost and established. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides which servers the port's handle uses (reconnect.h). zk_port.c reports what
  * happens to the handle, and the search (search.h) reports which servers answer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds servers for the port's handle. Before the handle is opened, reconnect searches
  * for servers and opens the handle with those that answer. While an open handle has no
  * connection, reconnect searches again. If two searches in turn find only servers that

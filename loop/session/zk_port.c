@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The port over libzookeeper_mt and libuv: the functions that src/ calls through
  * engine/port.h, and the callbacks of the port's handle (handle.h). Everything here runs
  * on the loop's thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The port (engine/port.h) over libzookeeper_mt and a libuv loop.
  *
  *   src/ -> submit -> request -> zoo_a* -> C client's threads -> to_loop -> reply

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watches as the C client knows them (registration.h). All functions run on the loop's
  * thread, except uvzk__registration_event, which the C client's thread calls. A
  * registration is freed when the C client no longer has it (present), no request arms it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A watch as the C client knows it. The C client keeps a pointer to the registration
  * until the event has come, the removal has been confirmed or the zhandle_t is closed.
  * The user of the port may give up its watch long before. The registration is then

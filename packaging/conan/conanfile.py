@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """uvzk for Conan 2, from the tree that this file lies in: conan create packaging/conan.
 Conan has no ZooKeeper C client: the system's libzookeeper_mt is found."""
 

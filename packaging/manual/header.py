@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A public header, read: groups of blocks, each a comment and what it is about.
 
 The build runs this with what Debian's python3-minimal has: no dataclasses."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Text of a header's comments, and declarations, as roff of the macros man(7)."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # An overlay port of the tree that it lies in. vcpkg has no ZooKeeper C client: the system's
 # libzookeeper_mt is found.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The connections of the control channel (control.h). Reads lines, and writes what the
  * commands answer. */
 #include "control.h"

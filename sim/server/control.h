@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The control channel: a test tells the servers what to do, in lines of text. Each line is
  * a command; its answer is any number of lines, and then "ok" or "error" with a reason.
  * docs/guide/sim-server.md lists the commands. */

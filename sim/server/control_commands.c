@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses and carries out the commands (control_commands.h). Each command is a row of the
  * table at the end: its name, how many words follow, and its function. */
 #include "control_commands.h"

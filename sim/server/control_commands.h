@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The commands of the control channel (control.h). */
 #ifndef UVZK_SIM_CONTROL_COMMANDS_H
 #define UVZK_SIM_CONTROL_COMMANDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers the four-letter words of a simulated server (four_letter_words.h). tcp_server.c
  * recognises them by the first bytes of a connection. */
 #include "four_letter_words.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What ZooKeeper servers answer to words of four letters on their client port, as far as
  * health checks and tests ask: ruok, srvr, wchs, mntr. */
 #ifndef UVZK_FOUR_LETTER_WORDS_H

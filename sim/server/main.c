@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk-sim-server: ZooKeeper servers in memory, for tests. docs/guide/sim-server.md is its
  * guide. */
 #include <getopt.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Translates between the frames of a client and the messages of the simulation
  * (outside_client.h).
  *

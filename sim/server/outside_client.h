@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client outside the simulation, which speaks ZooKeeper's protocol with one of the
  * simulated servers. It is one connection. Frames go in, bytes come out; sockets are the
  * caller's (tcp_server.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watches of one outside client in a hash table by path and kind (outside_watches.h).
  * outside_client.c sets them and asks which of them an event fires. */
 #include "outside_watches.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watches that a client outside has at its server (outside_client.h).
  *
  * A server has at most one watch of a kind on a path for a connection. So each watch here

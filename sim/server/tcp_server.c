@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accepts connections, cuts what they send into frames, and runs the simulation
  * (tcp_server.h). After each frame the simulation runs until now, so what the frame asks
  * for is done before the next one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sockets of simulated servers: one listening port for each server of the ensemble.
  * Virtual time follows the clock of the machine. Everything runs on the loop's thread. */
 #ifndef UVZK_TCP_SERVER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A table of ZooKeeper's error codes and their names (wire_codes.h). */
 #include "wire_codes.h"
 

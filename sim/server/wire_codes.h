@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ZooKeeper's error codes, as simulated servers send them, and their names. */
 #ifndef UVZK_SIM_WIRE_CODES_H
 #define UVZK_SIM_WIRE_CODES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public functions on atomic longs, and their calls (atomic_long.h): makes and queues
  * them, decides which one is current, and reports their outcome at the end of the turn. What
  * a call sends is in atomic_try.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An atomic long (Curator's DistributedAtomicLong): the calls on one number, which are
  * carried out one after the other, in one session. The machine is about the current call:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The eight bytes of the number, and its arithmetic (atomic_number.h). Pure functions. */
 #include "atomic/atomic_number.h"
 

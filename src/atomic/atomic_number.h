@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The number of an atomic long as the data of a znode: eight bytes as Java's ByteBuffer
  * writes a long, two's complement, the high byte first. Pure functions. */
 #ifndef UVZK_ATOMIC_NUMBER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The requests of the current call of an atomic long (atomic_try.h). atomic_long.c calls
  * uvzk__atomic_try_send when something may be sent; each reply comes back here.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The requests of an atomic long's current call: one try reads the znode, creates it if it
  * is missing, and writes over the version that was read.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moves each call from PENDING to its callback, with its timer, makes the one change of a set
  * or a remove, and opens, checks, closes and frees what every kind of barrier has
  * (barrier_object.h). The barriers decide the outcome of a call; this file reports it once,

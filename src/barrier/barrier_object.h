@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every kind of barrier has of its user: the user's struct, the path, the calls and the
  * close.
  *

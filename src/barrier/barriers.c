@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls the members and the changes of a session's barriers when something happens to the
  * session (barriers.h). They may outlive their barriers, so they are in lists of their
  * own. */

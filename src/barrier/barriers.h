@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What barriers of one session have under way, and what may outlive them: what has to
  * happen to all of it when a connection, a session or the client comes or goes. client/
  * calls it. The barriers themselves are objects of the session (session_object.h). The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A distributed barrier (Curator's DistributedBarrier): it is closed while the persistent
  * znode at its path exists. A set creates the znode, a remove deletes it (znode_write.h),
  * a wait ends when the znode is known to be absent at a moment after the call

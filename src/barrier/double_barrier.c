@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public functions on double barriers (double_barrier.h), and their reports to the
  * user. */
 #include "barrier/double_barrier.h"

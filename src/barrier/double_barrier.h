@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A double barrier (Curator's DistributedDoubleBarrier), as its user sees it: all members
  * enter when enough of them exist, and leave when all of them leave.
  *

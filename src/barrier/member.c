@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One member of a double barrier (member.h): its machine; the requests of its enter and of
  * its leave, and what their replies decide; how they are repeated; and its end. */
 #include "barrier/member.h"

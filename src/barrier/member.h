@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One member of a double barrier, from its enter until nothing of it is left: the znode
  * `P/<uuid>` below the barrier's path P, and what the member waits for. Each enter
  * makes a new one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for a znode to exist or to be gone (watched_znode.h): what the requests of a
  * reading are, and which waiters are told of what they show. */
 #include "barrier/watched_znode.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A znode that barriers of this session wait for: until it exists (`ready`), or until it
  * is gone (a barrier, another member). All waiters of a path share it, and its watch. It is
  * a reading (reading.h), of a request that is either an exists, or an empty multi that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends one create or delete until a server has answered it (znode_write.h). done_cb
  * reports the outcome to its owner. */
 #include "barrier/znode_write.h"

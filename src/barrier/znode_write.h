@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One change that a barrier makes to the tree: it creates a znode, with missing ancestors
  * if the owner wants them (node_create.h), or deletes one znode or two in one
  * transaction. The request is repeated until a server has answered it, whatever happens

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pairing heap: a tree in which a node may have any number of children, and no child is
  * earlier than its parent. Siblings are linked by next, the eldest first. prev of the
  * eldest sibling is the parent. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Deadlines in an intrusive pairing heap, which yields the earliest one. The heap
  * allocates nothing, so adding a deadline cannot fail. The heap is not balanced: pop
  * takes O(log n) amortized. No function recurses. */

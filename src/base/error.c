@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The version; the texts and names of the error codes, and what they mean for the caller.
  * The texts and names come from the X-macros of uvzk.h and of libuv's headers, but for
  * one text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the sets of numbers that are expected (expected_sequences.h), as sets of hashes. */
 #include "base/expected_sequences.h"
 

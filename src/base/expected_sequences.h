@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which sequence numbers a session expects in its directories: a set of numbers, in a
  * bounded amount of memory. */
 #ifndef UVZK_EXPECTED_SEQUENCES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Intrusive doubly linked lists. A link that is on no list points to itself.
  *
  * A list has a link as its head. A ring has no head: it takes one pointer instead of two

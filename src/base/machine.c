@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moves a machine, checks the move and the invariant, and describes what is wrong
  * (machine.h). Callers decide what a fault means: engine/invariant.c closes the
  * client. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A state machine: the table of its states, each with its name and the moves that are
  * allowed from it; where its state is; and what must hold after each move. All state
  * machines use this form. tests/machines/draw_machines.c draws docs/machines.md from the

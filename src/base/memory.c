@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls the functions that uvzk_replace_allocator has set, by default those of libc
  * (memory.h). */
 #include "base/memory.h"

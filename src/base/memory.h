@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The allocator hook: the only place in src/ and loop/ that calls malloc. Every function
  * that allocates returns NULL when out of memory; the caller owns the result and frees it
  * with uvzk__free. */

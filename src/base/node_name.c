@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes and parses the names of contenders' znodes: prefix, UUID, recipe's name,
  * sequence number (node_name.h). Pure functions. */
 #include "base/node_name.h"

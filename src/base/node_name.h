@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of contenders' znodes, as Curator writes them:
  *   _c_<uuid>-<name prefix><sequence>
  *   for example _c_64fc66ae-773f-4d77-9695-eba698b095f7-lock-0000000000

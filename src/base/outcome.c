@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Classifies the status of a reply (outcome.h): done, refused, certainly not executed, or
  * unknown. Pure functions. */
 #include "base/outcome.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the status of a reply says about its request (port.h, 4). Code that sends a
  * request uses this to decide whether to repeat the request, and what to report to its
  * caller. */

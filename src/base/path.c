@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks paths by ZooKeeper's rules, and joins, splits and shares them (path.h). */
 #include "base/path.h"
 

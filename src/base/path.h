@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths of znodes: validation, joining, the namespace. Pure functions, except those that
  * make and free a path. */
 #ifndef UVZK_PATH_H

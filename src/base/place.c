@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares places by sequence number, then by czxid (place.h). */
 #include "base/place.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The order of the contenders in one directory. Pure functions. */
 #ifndef UVZK_PLACE_H
 #define UVZK_PLACE_H

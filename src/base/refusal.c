@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One buffer for each thread with the reason of its last refused call (refusal.h). */
 #include "base/refusal.h"
 

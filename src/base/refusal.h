@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why a call was refused: a sentence per thread, kept until the next call on that thread
  * is refused. uvzk_refusal returns it to the user. */
 #ifndef UVZK_REFUSAL_H

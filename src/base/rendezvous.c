@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hash and the weights of rendezvous hashing (rendezvous.h). client.c chooses the
  * session with the greatest weight. */
 #include "base/rendezvous.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rendezvous hashing: it assigns each key (a path) to one of several candidates (the
  * sessions of a client). Each candidate has a weight for the key, and the candidate with
  * the greatest weight gets the key. Adding or removing a candidate moves only the keys

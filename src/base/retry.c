@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Computes whether and after which pause a retry policy allows another try (retry.h). */
 #include "base/retry.h"
 #include "base/refusal.h"

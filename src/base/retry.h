@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's retry policies as pure functions (org.apache.curator.retry). */
 #ifndef UVZK_RETRY_H
 #define UVZK_RETRY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Public structs that may grow at their end: each begins with its size, as the program
  * knows it. A program that was built with an older or a newer header has a shorter or a
  * longer struct than this library, so only the part that both know may be copied. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hash tables: uthash, with the allocator of base/memory.h. When memory runs out,
  * HASH_ADD leaves element->hh.tbl NULL, and the caller must check it. */
 #ifndef UVZK_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks a traceparent, appends it to a znode's data and finds it there (traceparent.h).
  * Pure functions. */
 #include "base/traceparent.h"

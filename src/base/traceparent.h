@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The traceparent of a W3C trace context in the data of a contender's znode, so that a
  * client that waits for the contender can tell which trace it belongs to. It is the last
  * line of the data, "traceparent: VERSION-TRACE-PARENT-FLAGS", without a newline. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_lock_acquire, uvzk_lock_close, uvzk_lock_is_held and the like, for locks of every
  * recipe. lock->kind has what differs between recipes (lock.h).
  *

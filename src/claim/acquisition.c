@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One acquire call from its start to its last callback. acquire.c starts acquisitions;
  * their claim grants and ends them, or their time runs out; the user releases and cancels
  * them through hold_calls.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One acquire call, and what its callbacks have reported to the user so far. The state
  * machine makes sure that grant, loss and release are reported once each, and in order.
  *

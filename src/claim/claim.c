@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A claim: what one owner asks of one lock in one session (claim.h). acquire.c makes
  * claims, the recipes decide through their claim_kind when a claim holds, and contenders
  * report to their claim through uvzk__claim_contender_user.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A claim is the request of one owner for one lock in one session. Above it are its
  * acquisitions (one for each acquire call of that owner), below it its contenders (one
  * for each znode that it needs).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calls on a uvzk_hold_t that send no request: release, cancel, and what is known of
  * the hold (hold_calls.h). Each one finds the acquisition of the struct, and refuses if
  * that is not in a state for this call. */

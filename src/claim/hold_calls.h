@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a user's uvzk_hold_t to its session and its claim. */
 #ifndef UVZK_HOLD_CALLS_H
 #define UVZK_HOLD_CALLS_H

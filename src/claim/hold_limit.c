@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The timer of a claim's longest hold (hold_limit.h). acquire.c makes limits, and
  * acquisition.c acts when they are reached.
  *

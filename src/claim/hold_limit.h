@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The longest hold (options.max_hold_ms): the hold of a claim ends by itself a given time
  * after its first acquire callback. Some time before that, the warning callbacks run.
  *

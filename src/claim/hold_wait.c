@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_hold_wait_info: what an acquire waits for. It answers for a pending acquire, and inside
  * the acquire callback of one that failed by timeout_ms or UVZK_TRY_ONCE
  * (timed_out_wait.h). */

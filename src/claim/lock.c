@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lock of a uvzk_lock_t, for every recipe: creates it, finds it, counts its holds and
  * closes it. The init functions of the recipes create locks; acquire.c closes them.
  *

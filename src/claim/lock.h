@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library's part of every uvzk_lock_t, from its init to its close. The recipes differ
  * in their lock_kind, which says how a claim is made and begun. The public functions are
  * the same for all recipes (acquire.c). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts and traces the steps of acquires (observed_steps.h). A step takes from the step
  * before until now, which is why an acquisition remembers when its last step was. */
 #include "claim/observed_steps.h"

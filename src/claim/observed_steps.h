@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of an acquire and its hold, from the acquire call to the release, as the
  * client's metrics, its trace callback and the USDT probes report them. */
 #ifndef UVZK_OBSERVED_STEPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The participants of a lock, and the directories in which they are found
  * (uvzk_lock_participants). lock_requests/participants.c fills them in. The lock's kind
  * then marks which of them hold or are hidden (lock_kind.classify). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Computes what an acquire waits for, translates it into the public uvzk_wait_info_t, and
  * keeps the result for the callback of an acquire that has timed out (timed_out_wait.h).
  * acquisition.c and hold_wait.c call it. It requests nothing from a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a pending acquire waits for (uvzk_hold_wait_info), and what an acquire waited for whose
  * time ran out. The latter is recorded when the time runs out, because the claim has
  * ended by the time its callback runs. */

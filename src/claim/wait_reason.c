@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Computes what a contender waits for (wait_reason.h). Claims call it for uvzk_hold_wait_info,
  * for uvzk_client_each_hold, and when an acquire times out. The first of these that
  * applies is the reason: no connection, no directory, no znode, a foreign node, local

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a contender waits for at this moment. The answer is computed from what the session
  * knows already: no request is sent and nothing is stored. It may be as old as the last
  * reply about the directory. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Combines the connection states of a client's sessions into one (combined_state.h).
  * lifecycle.c calls it for each change, and it calls the observer and the user. With a
  * single session the state of that session is passed on unchanged. */

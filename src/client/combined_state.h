@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The connection states of all sessions of a client, reported as one state: the worst of
  * them, in the order LOST, SUSPENDED, LATENT, connected. A client counts as connected
  * only if all of its sessions are. Before that has happened for the first time the client

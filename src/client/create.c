@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes clients: checks the options, allocates the client with its sessions, and connects
  * each session to its port. It also has the public functions to start and close a client
  * and to read its state, id and statistics. lifecycle.c does what happens between start

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a client over any port. loop/ uses it for the real port (uvzk_client_init), tests
  * use it for the simulator. */
 #ifndef UVZK_CREATE_H

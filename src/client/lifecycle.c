@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a session: opens its port, receives the port's events, passes them to the
  * other rooms, and closes the session (lifecycle.h). create.c calls it for the user's
  * calls, the port through uvzk__port_user.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a session and of its client: opening, session events, closing. It is the
  * user of the session's port (uvzk__port_user). */
 #ifndef UVZK_LIFECYCLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_client_metrics and uvzk_client_write_metrics: a client's gauges, counters and
  * histograms, as a struct and as text for Prometheus. Gauges and the numbers of requests
  * are added up over the sessions when they are read. The other counters and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why a session has no connection, and how often that is logged (no_connection.h).
  * lifecycle.c records the reasons; uvzk_client_last_error and session_entries.c read
  * them. The first log line comes after 5 s without a connection. The pauses after it are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why a session has no connection, and since when. The last reason is kept for
  * uvzk_client_last_error. It is also logged again, with growing pauses, so that an
  * operator who looks at the log later finds it near the end. No timer is needed: a port

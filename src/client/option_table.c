@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of the options (option_table.h), and what its rows mean: defaults, ranges, and
  * how a text becomes a value. A new field of uvzk_client_options_t gets a row here, unless
  * it is a callback. */

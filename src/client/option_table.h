@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of a client that have a name and a value, as one table. uvzk_client_init
  * checks the options by it (create.c), uvzk_client_options_set sets them by it
  * (options_by_name.c), and docs/options.md is written from it. Callbacks are not in it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options by their names (uvzk_client_options_set), and from a connection string. The
  * rows of option_table.c say what a name sets.
  *

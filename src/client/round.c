@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the rooms do in a turn and are told of their session (round.h): connects the engine's
  * turn hooks with the other rooms. lifecycle.c passes on what happens to the session, so it
  * need not know these rooms. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One round of a turn, in this order: claims that have ended withdraw their contenders;
  * directories that have changed are settled; creates and deletes are sent. A hold that a
  * callback releases is settled before its znode's delete is sent. So the delete can carry

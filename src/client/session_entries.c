@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_client_each_session: the state, the server and the budgets of each session of a
  * client at this moment. The callback gets pointers that are valid until it returns.
  * uvzk_client_current_server: the server of the first session. */

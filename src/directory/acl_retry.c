@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Repeats deletes and listings that an ACL refused (acl_retry.h). delete_batch.c adds a
  * contender when its delete is refused, and reports each delete that succeeds. Before
  * contender_request.c sends the delete of an undeletable contender, the claim asks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that an ACL refuses and that uvzk nevertheless repeats, because a znode of
  * this client would otherwise block other contenders while its session lives. The ACL may
  * change at any time, and no event reports it. So uvzk tries again after growing pauses:

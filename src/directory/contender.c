@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine of a contender (contender.h draws it), from the request to acquire until
  * its znode is known to be gone.
  *

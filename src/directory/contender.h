@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A contender: one znode of this client in a lock directory, from the request to acquire
  * until the znode is known to be gone. Contenders are created for claims by the rooms
  * above, and for orphans by divergence.c.

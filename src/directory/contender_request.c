@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The requests of one contender (contender_request.h): builds its name, submits its
  * create and its exists, passes each result to the machine of its node, and pauses before
  * a create or a delete is repeated. Deletes are sent by delete_batch.c, most creates by

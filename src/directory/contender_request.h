@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The requests of one contender: its name, its create, the exists that identifies its
  * znode, and the pauses before a request is repeated. The machine of the contender is in
  * contender.h. */

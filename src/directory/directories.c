@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The directories of a session: a chained hash table of them, and the questions that are
  * asked about all directories of a path (directories.h). queue.c finds and adds
  * directories, settle.c removes them. The number of buckets doubles when there are two

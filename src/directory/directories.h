@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All lock directories of one session, and what the session keeps for all its contenders:
  * the lists on which they wait to be created or deleted, their number, and the budget of
  * their paths.

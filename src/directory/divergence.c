@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recognizes orphans and makes them contenders that are being deleted, and runs divergence
  * queries (divergence.h). predecessor.c, listing.c, driver_lock.c and node_watch.c start
  * a query for a node that blocks a contender or may be an orphan. predecessor.c passes the

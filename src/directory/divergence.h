@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Znodes that should not exist: orphans of this client, and znodes that the server of this
  * connection still shows although they do not exist according to the quorum.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the foreign nodes of a directory (foreign_nodes.h), as an array that is sorted by
  * sequence number. They are in the optional part of the directory, which most directories
  * do not have: uvzk__queue_optional returns an empty one for reading. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The foreign nodes of a directory: the contenders of other sessions that are before the
  * last local contender, as the last listing showed them. listing.c sets them; watches and
  * divergence queries remove nodes that have gone. A mirrored directory has those behind

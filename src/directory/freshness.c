@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the freshness of each directory's view, and for each contender its last sighting
  * and the last deletes before it (freshness.h). Stamps only grow, so the greatest one is
  * enough. This file calls no other file of the room. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How fresh the readings of a directory are: whether its view needs another listing, and
  * whether a contender's node is known to exist. Points in time are stamps of requests,
  * which grow in the order of submission.

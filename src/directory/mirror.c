@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides which directories are mirrored, and takes what the persistent watch of a mirror
  * reports into the view (mirror.h). in_order.c asks for a mirror; watermark.c keeps its
  * watch and its mark.

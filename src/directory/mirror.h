@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mirror of a directory: a persistent watch that reports each node that is created or
  * deleted there, so the view of the directory is always current. Where contenders of few
  * sessions take turns, an acquire then costs a create and a delete, and nothing else:

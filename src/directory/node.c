@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of one znode (node.h draws it). contender_request.c sends the
  * requests that it needs and passes it their results.
  *

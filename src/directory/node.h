@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of a contender's znode, from the request to create it until the znode
  * is known to be gone. It is Curator's protected create (withProtection), with the
  * barrier before the search that Curator lacks (barrier.h), and Curator's guaranteed

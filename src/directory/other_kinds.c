@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps what a directory knows of contenders of other kinds (other_kinds.h): what its
  * listings have shown, which listing.c reports, and what was read elsewhere
  * (settle/other_kinds_check.c). The timer has all of it read again while contenders

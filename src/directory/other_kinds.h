@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contenders of other kinds of locks at the path of a directory. Locks of two kinds do not
  * exclude one another: a mutex and a semaphore at one path would both be held. So each
  * contender looks, before it is granted, for one of another kind that came before it. If

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the watch on a contender's own znode (own_watch.h). in_order.c arms it for the
  * next in line, contender_request.c and claim/acquisition.c for revocable contenders.
  *

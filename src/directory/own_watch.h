@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A watch on a contender's own znode. A waiter has it while it is first in line. A
  * revocable contender has it for as long as its znode exists. The states are those of its
  * watcher (engine/watch.h), and REFUSED:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creates missing lock directories (parents.h). in_order.c, leases.c and
  * driver_lock.c call it for a directory that has a contender whose node is in
  * PARENTS. One create is in flight for a directory; its reply decides which path is tried

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creates the lock directory and its missing ancestors, like Curator's
  * creatingParentContainersIfNeeded. uvzk first tries the directory, then one ancestor
  * after the other upwards, until a parent exists, and then goes down again

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the one watch of a directory. in_order.c sets it on the nearest foreign node that
  * the first in line waits for, or on the one before it; listing.c sets it on the
  * directory's children, for leases and for a ticket that is kept.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watch of a directory: on a foreign predecessor of the first in line, the nearest or
  * the second nearest, or on the directory's children. A directory has at most one of
  * these. The watch is that of a watcher, which is renewed (engine/watch.h). */

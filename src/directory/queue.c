@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps one lock directory of one session: the four lists of its contenders, the state of
  * its request, and the flags that other files set (queue.h). Recipes find and create
  * directories here; settle.c settles and frees them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One session's view of one lock directory, shared by all local contenders in it: the
  * foreign nodes that the last listing showed, merged with what the session knows of its
  * own contenders.

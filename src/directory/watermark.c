@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the mark of a directory: begins and ends it, sets its watch, and decides whether a
  * new contender's predecessors are known without a listing (watermark.h). queue.c asks for
  * each contender that gets a place, listing.c reports each listing, contender.c each create.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watermark of a directory: a sequence number up to which all contenders are known.
  * Each of them has gone, or exists and its owner is known. A new contender that gets the
  * next number has only these before it, so it needs no listing. Three things are needed

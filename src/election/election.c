@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elections (election.h). First the machine of one participant: it queues the participant by
  * an acquire, lets it lead while it holds, and queues it again. The lock, the timer and the
  * notification call back. Then the public functions, except for the list of participants

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library's part of a uvzk_election_t: one participant of one election, from its init
  * to its close. It owns a lock and the only hold of that lock, and uses both through the
  * public functions, as a user would: whatever makes a hold safe makes a leader safe.

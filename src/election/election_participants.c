@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who takes part in an election, of any client and library: once
  * (uvzk_election_participants), or again after each change, without taking part in it
  * (uvzk_participants_view_init_election). The znodes are listed as those of a lock

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A participant of an election as it was read from its znode, in one allocation. */
 #ifndef UVZK_ELECTION_PARTICIPANTS_H
 #define UVZK_ELECTION_PARTICIPANTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who leads at a path, and what is reported of it (leader_cache.h): what the requests of a
  * reading are, and what their replies show; then the report to the user of one election. The
  * cache of the path and the election say that something may have changed. What is reported

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who leads at one path: the client's copy of the first znode in an election's queue, as a
  * reading (reading.h). All elections of this client on the path that have a changed_cb
  * share it. The requests of a reading:

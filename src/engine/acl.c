@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and checks ACLs, computes their length on the wire, and chooses the ACL of a new znode
  * (acl.h). */
 #include "engine/acl.h"

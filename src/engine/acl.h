@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ACL of a new znode: the client's own ACL (options.acl), or the ACL that acl_cb
  * returns for the path (Curator's ACLProvider). */
 #ifndef UVZK_ACL_H

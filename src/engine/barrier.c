@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends the barrier and evaluates its reply (barrier.h). lifecycle.c calls
  * uvzk__barrier_close at each CONNECTED; submission.c calls uvzk__barrier_ask at the end
  * of each backoff. When the barrier opens, the turn hook `connected` lets the other rooms

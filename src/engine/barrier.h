@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The barrier is the first request on each connection: an empty multi. It changes
  * nothing, but a quorum must accept it. The session sends no other request on a
  * connection before the barrier of that connection has been answered with status 0.

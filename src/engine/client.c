@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the sessions of a client and the home session of a path (client.h). */
 #include "engine/client.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sessions of one client. Each session is a struct uvzk__session of its own, with its
  * own port, turns and watch budget. The sessions find each other through this struct. The
  * user's uvzk_client_t refers to the first session, whose port is closed last. Each path

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moves the connection state (connection.h). lifecycle.c passes in the port's events and
  * reports the states that result, in their order. */
 #include "engine/connection.h"

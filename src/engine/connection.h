@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The connection state that the user's state callback reports: Curator's ConnectionState.
  * It is derived from the port's session events and the clock. A value: it has no pointers
  * and does no I/O. The caller (client/lifecycle.c) passes in the events and reports the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides whether a session may leave its server now, and leaves it (diverged.h).
  * divergence.c calls it when a quorum has contradicted the server. */
 #include "engine/diverged.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A server that has diverged shows a znode that the quorum knows to be deleted, or does
  * not show a znode that exists. The session leaves such a server and connects to another
  * one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pauses that grow from one refusal to the next (growing_pause.h). The readings of all rooms
  * use them, and directory/acl_retry.c. */
 #include "engine/growing_pause.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pause before a refused request is repeated. A server is unlikely to accept the
  * request a moment later, so each pause is twice as long as the one before, up to a
  * limit. */

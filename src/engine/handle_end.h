@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a handle of the caller that is under way: a close or a release. Besides its
  * own callback, a future may listen to it. The handles have a field for it (`end` of
  * UVZK_HANDLE_FIELDS): NULL; the session's `unheard_end`, if nobody listens; or the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Allocates a request for a requester, and frees it after the reply (inflight.h). A pool
  * keeps a few finished requests for reuse. Without memory the session backs off. */
 #include "engine/inflight.h"

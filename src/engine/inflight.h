@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A request in flight, for contenders and other structs that send requests seldom. The
  * memory of the request exists only while the request is in flight, so that ten thousand
  * waiting contenders keep no memory for requests that they do not send.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happens at once when an invariant is broken (invariant.h). client/lifecycle.c does
  * the rest in the next turn of the client. */
 #include "engine/invariant.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The invariants of a running client: what is always true of it unless uvzk has a fault.
  * Every move of a state machine is checked here, and what must hold after the move.
  *

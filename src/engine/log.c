@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Escapes log lines and queues them until the end of the turn (log.h). The queue is
  * bounded; lines that do not fit are counted. */
 #include "engine/log.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The log lines of a session. A line is passed to the user's log callback at the end of
  * the turn, like every callback: the log callback may call uvzk, and the code that writes
  * a line may be in the middle of a state change. */

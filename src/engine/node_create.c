@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides which create is next: the znode, a missing parent, or the way back down
  * (node_create.h). The owners send the requests and pass in the replies. */
 #include "engine/node_create.h"

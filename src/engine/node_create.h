@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The create of a znode whose parents may be missing (Curator's
  * creatingParentContainersIfNeeded): several creates, one after the other. The owner sends
  * each of them in its own request, first that of the znode itself. If the parent is

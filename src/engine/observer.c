@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts and traces for the observer of a client (observer.h). The first part sets it up,
  * the second part counts and reads the counters, and the third part calls the trace
  * callback. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The observer of a client: its counters and histograms, and the user's trace callback.
  * All sessions of a client share one observer. A client whose user has asked for neither
  * metrics nor traces has none (session->observer is NULL); each step then costs only the

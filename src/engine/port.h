@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The only interface between src/ and the outside. loop/ implements it over
  * libzookeeper_mt and libuv, tests/sim/ over a simulated ZooKeeper ensemble with virtual
  * time. tests/conformance/ runs the same tests against both.

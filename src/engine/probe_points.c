@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The USDT probes (probe_points.h). Each DTRACE_PROBE is one nop instruction, and a note
  * in the file that says where its arguments are. Users' tracing programs read the names
  * and the arguments: like the public header, they may only grow, at their end. */

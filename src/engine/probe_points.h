@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library's USDT probes (sys/sdt.h): points in the code that a tracer such as bpftrace
  * finds in the library's file and can watch in a running process. docs/operations.md lists
  * the probes with their arguments, and a test compares the list with the library

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends readings when they are due, passes the replies on to their kinds, and repeats what
  * has failed (reading.h). Each reply, event and timer records what has happened, and
  * uvzk__reading_pump sends the request that is due. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A reading: what a znode, or its children, were last seen to be. It is read again after each
  * change, and all parts of the client that need it share it. Its kind says which requests
  * one reading takes and what their replies mean. At most one of them is under way:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of the caller (req.h). The functions that begin calls check a request and begin
  * it; whatever ends a call frees what belongs to it first, because the callback may use the
  * request for the next call. */

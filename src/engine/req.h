@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all calls with a request of the caller (uvzk_req_t) have in common: how they are
  * checked, and how they end. */
 #ifndef UVZK_REQ_H

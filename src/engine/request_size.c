@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Computes the length of a request on the wire before it is sent (request_size.h). Pure,
  * except for the client's ACL. */
 #include "engine/request_size.h"

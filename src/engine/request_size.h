@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many bytes a request takes on the wire: what a server compares with its
  * jute.maxbuffer. A server that gets a longer request does not answer it, and closes the
  * connection. */

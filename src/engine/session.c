@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of the life of a session (session.h). client/lifecycle.c moves it. */
 #include "engine/session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One ZooKeeper session of a client (client.h). The struct has what the engine keeps of
  * the session, and one pointer for each higher room, which the engine does not
  * dereference. client/create.c allocates and frees the struct with all rooms.

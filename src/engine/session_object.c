@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tells the objects of a session what happens to it (session_object.h). The room `client`
  * calls it. */
 #include "engine/session_object.h"

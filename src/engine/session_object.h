@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a user has opened in a session and what is told of the session's events: atomic
  * longs and barriers. An object that is in the session's list is told of each event, so
  * its recipe adds nothing to the session's struct and to the room `client`. */

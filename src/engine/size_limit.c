@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Learns from answered and lost requests what length the servers accept, and holds or
  * refuses longer ones (size_limit.h). submission.c asks before each request and reports
  * each reply. */

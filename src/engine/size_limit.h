@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happens to requests that may be longer than the server's jute.maxbuffer. A server
  * that gets one closes the connection, which looks as if the reply were lost, and the
  * client does not know the server's limit. All requests pass here on their way to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends requests through the port, records what replies prove, and pauses the session
  * (submission.h). All rooms above send through uvzk__submit. */
 #include "engine/submission.h"

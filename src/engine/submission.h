@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sending requests, and the first step with each reply: recording what it proves.
  *
  * Each request has a stamp, its number in the session. Comparing stamps tells which of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The optimizations, as bits of uvzk__session.tuning. Tests switch single ones off.
  * Without any of them, the client runs the plain algorithm: create, getChildren, watch,
  * delete. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the turns of a session: timers, work, notifications (turn.h). Everything that must
  * happen later, in any room, is a timer or a notification here. */
 #include "engine/turn.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A turn of a session. It consists of rounds. Each round runs the timers that are due,
  * then the work of the higher rooms, then the notifications, which call the user. The
  * exceptions, which call the user elsewhere, are listed under P5 in docs/promise.md. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moves a watcher between its states and renews it (watch.h). Its owner sends the request
  * that sets the watch. The parts of this file: when a watch is renewed; how much of their
  * budget the watches of a session take; the table of the watchers; one watcher. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watches of a session. Each part of the client that waits for a change has a watcher,
  * which is on one path at a time, and any number of them may be on one path:
  *

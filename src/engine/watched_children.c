@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The children of one znode (watched_children.h): what the requests of a reading are, and
  * what its listeners are told. */
 #include "engine/watched_children.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names of the children of one znode, listed again after each change: a reading
  * (reading.h). All group members of this client in one group share it and its watch, and so
  * do those who follow the participants of a lock. A reading is a getChildren, which sets a

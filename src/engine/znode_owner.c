@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A table of owners by path for each client (znode_owner.h). The init functions ask it
  * before they open something; it does not change who owns a znode at the servers. */
 #include "engine/znode_owner.h"

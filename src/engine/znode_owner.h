@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who of this client owns which znode. Most znodes have a name that no other recipe can give
  * them. Others have a path that the user has chosen. An owner of such a znode is refused
  * if the client has another owner at the path that cannot share it:

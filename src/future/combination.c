@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A combination: a future that is done when all, any or n of several futures are done
  * (uvzk_future_all_of, _any_of, _n_of).
  *

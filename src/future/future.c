@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Futures: their states, their memory, their callbacks, and the public functions that
  * work on a future of any call (future.h). The files of_*.c make futures and report the
  * ends of their calls; combination.c makes futures of futures.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A future: the result of one call as an object, made of the public functions and their
  * callbacks. Its status, which is what the user sees, is set once, when it leaves
  * PENDING. The other states are about the call below it.

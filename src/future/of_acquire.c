@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_lock_acquire_future. The future contains the hold. Dropping it cancels the acquire
  * or releases the hold. */
 #include "base/refusal.h"

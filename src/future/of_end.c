@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_future_end: the future of a close or a release that is under way, of any handle. Its
  * end tells the future after its own callback (engine/handle_end.h). */
 #include "base/refusal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_election_lead_future. */
 
 #include "election/election.h"

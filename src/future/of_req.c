@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Futures of requests: uvzk_future_req hands out the request of a future for any function
  * that takes one, and uvzk_future_complete is its callback. The function tells the owner of
  * the request whether the call has begun (engine/req.h). What the call has found is copied,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_lock_run_future. The future contains the locker. */
 #include "claim/lock.h"
 #include "future/future.h"

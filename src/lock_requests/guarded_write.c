@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_hold_write: the user's operations in one multi, after a check of every znode of
  * the hold. ZooKeeper executes all operations of a multi or none. So either all of the
  * user's operations are done and the hold's znodes existed at that moment, or nothing is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_client_each_hold: the list of all pending acquires and holds of a client, in the
  * order of its sessions, their locks and the claims of each lock. The callback must not
  * change anything while the walk goes on. An acquire that has ended and a hold that is

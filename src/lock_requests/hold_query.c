@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Questions that are answered by the server: uvzk_hold_verify asks whether a hold is
  * really held, uvzk_client_read reads a znode. Verify sends a multi with checks
  * (node_checks.c), a read sends one get. The user's callback runs as soon

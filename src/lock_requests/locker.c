@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's Locker: acquire the lock, run the user's function, release the lock. It uses
  * only public functions, so it works with every recipe. unlocked_cb runs once in any
  * case.

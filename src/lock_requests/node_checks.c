@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Multis that check that the znodes of a hold exist (node_checks.h). hold_query.c sends
  * checks alone; guarded_write.c sends them, followed by the user's operations. A reply of
  * 0 also counts as a sighting of each znode (freshness.h). */

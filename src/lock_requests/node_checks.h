@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks whether all the znodes of a claim exist: a multi with a check of each znode,
  * followed by the caller's operations, if there are any. A quorum must accept a multi, so
  * a reply of 0 proves the session too. Without further operations, many znodes are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who holds a lock or waits for it, of any client and library: once
  * (uvzk_lock_participants), or again after each change (uvzk_participants_view_init,
  * participants.h). The lock's kind decides what each child of its directories is to the lock

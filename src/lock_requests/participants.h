@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A view of who takes part in a lock or an election, of any client and library
  * (uvzk_participants_view_t): its directories are listed again after each change
  * (watched_children.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_client_revoke: asks a holder to release, by writing __REVOKE__ into the holder's
  * znode (Curator's Revoker). The holder may belong to any client; claim/acquisition.c is
  * the other side. The write is sent once and not repeated. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver claim (driver_claim.h): what a contender's driver has decided, and what
  * follows from it for the claim. driver_lock.c and fixed_name.c set the decision when
  * a listing or a create has been answered; node_watch.c reports what happened to the child

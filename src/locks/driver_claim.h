@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a claim on a driver lock that belongs to its one contender: the driver, the
  * driver's decision, and the node watch that goes with the decision.
  *

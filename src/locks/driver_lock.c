@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A driver lock (Curator's LockInternals with a LockInternalsDriver): the caller's driver
  * defines the znodes and their order. First the directory: settle.c settles it, and listing.c
  * passes each listing to driver_directory_listed(). driver_claim.c keeps what the drivers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creates, identifies and deletes znodes with a fixed name (fixed_name.h).
  * driver_lock.c calls uvzk__fixed_names_settle each time the directory is settled
  * and asks before each delete whether the znode is certainly the contender's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contenders with a fixed name in a driver-defined directory (driver_lock.c).
  *
  *   CREATING, one local contender at a time --> created: GETS_LOCK

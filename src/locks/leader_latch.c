@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LeaderLatch as a lock: each claim has one contender in an exclusive directory, and
  * in_order.c grants the contenders by sequence number, as those of a mutex. Only the
  * prefix of the names differs. Only elections use this kind (election/election.c), so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lock kind of an election of the kind LeaderLatch: a mutex whose contenders have
  * another name. An election of the kind LeaderSelector is a mutex on the wire
  * (locks/mutex.h). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the caller's driver, copies it with its name, and calls it to read a listing
  * (lock_driver.h). */
 #include "locks/lock_driver.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's lock driver (Curator's LockInternalsDriver), checked and copied. */
 #ifndef UVZK_LOCK_DRIVER_H
 #define UVZK_LOCK_DRIVER_H

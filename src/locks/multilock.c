@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* InterProcessMultiLock: the lock itself, its checks, and the reports of members'
  * failures. For each acquire, multilock_prepare() chooses one of the two ways that
  * multilock.h describes. All members are acquired at once if all are mutexes, no flag

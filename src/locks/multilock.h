@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A multi lock (InterProcessMultiLock) acquires several locks, its members, as one. There
  * are two ways.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A claim of a multi lock whose members are all mutexes. One transaction creates the
  * znodes of all members: all of them or none. multilock.c makes the claim; its contenders
  * report to it through the claim_kind at the end of this file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A claim of a multi lock whose members are acquired one after the other, each by
  * uvzk_lock_acquire, as a user would do it. multilock.c makes and begins the claim.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* InterProcessMutex: each claim has one contender in an exclusive directory, and
  * in_order.c grants the contenders by sequence number. A mutex with a cohort differs in
  * its claims only, as the last part of this file says. */

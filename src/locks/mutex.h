@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lock kinds of InterProcessMutex and of a mutex with a cohort. The multi
  * lock treats mutexes specially and recognizes them by these. */
 #ifndef UVZK_MUTEX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watches on single children of driver-defined directories (node_watch.h).
  * driver_claim.c and driver_lock.c let claims join watches, and the latter arms them
  * when it settles the directory. The watches of a directory are in a hash table by name,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A watch on one child of a driver-defined directory. All local contenders that need it
  * share it: those that wait for the child, and the one whose own znode the child is.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* InterProcessReadWriteLock: two locks, the halves, on one directory. A writer waits for
  * all contenders before it, a reader for writers only; in_order.c grants both. This file
  * has the halves' checks, their claims' contenders, and which participants hold.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The directories of read-write locks, and the prefix of their readers' names. */
 #ifndef UVZK_RWLOCK_H
 #define UVZK_RWLOCK_H

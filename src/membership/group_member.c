@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Group members (group_member.h): the other members, as one of them knows them; then the
  * calls of the user, and the order in which the parts end. Each listing is handed on to the
  * entries, which are asked what has changed; the shared values call back here. */

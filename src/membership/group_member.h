@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A group member (Curator's GroupMember): an ephemeral persistent node below the path of
  * the group, and what the client knows about the other children of that path.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine of a persistent node (persistent_node.h) and its requests.
  * persistent_node_decide() makes all decisions, after each reading of the znode. */
 #include "membership/persistent_node.h"

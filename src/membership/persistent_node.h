@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A persistent node (Curator's PersistentNode): keeps a znode in existence. A shared
  * value without a seed reads and watches the znode, in every session and on every
  * connection. What it reads decides the next move of this machine:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Computes until when a session is valid (proof.h, which derives the rule). prover.c
  * passes in connections and replies. A struct uvzk__proof has two arrays of records:
  * contacts are the requests that have been answered (X of the rule), reports are those

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the replies of the ensemble prove about a session: until when the servers cannot
  * have expired it, so that no other client can have been granted what it holds. Pure: no
  * clock, no I/O. prover.c passes in the events and the times.

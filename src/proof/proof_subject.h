@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The znodes that proof requests check (prover.h), and the interface through which the
  * prover reports the results. directory/contender.c implements it. */
 #ifndef UVZK_PROOF_SUBJECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The prover of a session (prover.h). It passes every reply to the rule of proof.h, and
  * sends a request of its own when the session's other requests do not prove enough: a
  * multi of checks if there is a candidate or a hold, otherwise a sync. At valid_until it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends the requests that prove ownership, and ends the holds when no proof arrives in
  * time.
  *

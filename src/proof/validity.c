@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares a session's proof with the clock (validity.h). All other files ask these
  * functions whether a hold is valid. */
 #include "proof/validity.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The validity of a session's holds: when it ends, whether it has ended, and whether a
  * contender may be granted. No other file compares a proof with the clock. proof.h says
  * what a proof is, prover.c requests proofs and ends the holds when the validity ends. */

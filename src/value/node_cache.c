@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The client's copy of one znode's data (node_cache.h): what the requests of a reading are,
  * and what their replies say of the data. shared_value.c makes node caches and is called
  * back when something is known. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The client's copy of one znode's data (Curator's NodeCache): a reading (reading.h). All
  * shared values of this client on the same path share it. The requests of a reading, besides
  * the sets of the values:

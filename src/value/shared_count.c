@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SharedCount: a shared value that is a number, in four bytes as Java's ByteBuffer writes
  * an int: two's complement, the high byte first. It is a shared value (shared_value.c)
  * with a listener that parses each new value. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public functions on shared values, and what a value reports to its user
  * (shared_value.h), and its sets. The data are in the node cache of the path
  * (node_cache.c), which calls back here when something has changed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A shared value (Curator's SharedValue) is one user's handle on a node cache: its change
  * callback, its listeners inside the library, and the sets that this user has requested.
  * What the change callback reports is decided when it runs, at the end of a turn: the

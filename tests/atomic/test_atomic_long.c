@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an atomic long promises, one by one. */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One play with an atomic long that goes through every state of its machine, disturbed at
  * every single event, in every way there is: every call is answered once, the number is
  * what the answers say, and nothing is left. Which states the disturbances have met is

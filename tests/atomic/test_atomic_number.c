@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes of an atomic long, which are Java's: pure functions. */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of barriers share: calls that record their callbacks and check their
  * order, and what the servers have at a barrier's path. */
 #ifndef UVZK_BARRIER_KIT_H

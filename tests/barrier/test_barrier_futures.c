@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The futures of calls on barriers: their outcomes, what cancelling and dropping them
  * does, and combinations. */
 #include "barrier_kit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Barriers while the n-th allocation of the library fails, once or for three seconds,
  * for n = 1, 2, 3, ... until a whole scenario runs through. Each call is refused with
  * UV_ENOMEM or answered once, nothing stays allocated, and nothing is left behind on

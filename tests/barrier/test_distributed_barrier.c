@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a distributed barrier promises, one by one. */
 #include "barrier_kit.h"
 

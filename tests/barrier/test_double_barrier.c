@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a double barrier promises, one by one, without faults; test_double_barrier_faults
  * has those. */
 #include "barrier_kit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A double barrier whose connections, sessions and servers fail. */
 #include "barrier_kit.h"
 

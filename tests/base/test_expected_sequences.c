@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a client remembers of the numbers it was given, in a fixed room. */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A move is checked by the table and by the invariant, and a fault is reported once
  * (base/machine.h). An illegal move is made all the same, except out of a final state. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What each status of a reply says about its request (outcome.h). */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rendezvous hashing: keys are spread evenly, and one more moves none but to itself. */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Structs of the public header in programs that were built with another version of it. */
 #include "cmocka_test.h"
 

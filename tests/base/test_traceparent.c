@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The traceparent in a znode's data: which texts are one, and where it stands. */
 #include "cmocka_test.h"
 

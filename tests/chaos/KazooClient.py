@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A kazoo client of the chaos program. It understands those lines of uvzk_client.c that it needs,
 and only mutexes. Arguments: hosts, session timeout in ms. Its znodes have names like
 go-zookeeper's, _c_<32 hex digits>-lock-<number>, because only kazoo itself takes znodes with

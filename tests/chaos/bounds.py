@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bound for a recovery, in ms: how long it may take, after a fault is over and all servers
 serve, until a client is granted each lock again. T is the session timeout.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Real servers that die, fall silent, are cut off and deposed, and real clients of three makers
 that are cut off and stopped, as a seed says, while all of them take the same locks.
 

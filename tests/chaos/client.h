@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of chaos_uvzk_client share. All functions run on the loop's thread. */
 #ifndef CHAOS_CLIENT_H
 #define CHAOS_CLIENT_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The clock by which everything is measured: CLOCK_BOOTTIME of this host, in ns."""
 
 import time

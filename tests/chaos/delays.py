@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a slow recovery waits for: who is first in the queue, looked at repeatedly, and what its
 client says about it. It checks nothing."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records everything that can be known at the moment of a violation: it stops the clients of uvzk,
 and writes what each part of the world says into a directory."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The participants of elections. Each worker of an election is one: it stands, leads for a
  * while, resigns, pauses and stands again. workers.c writes its reigns down as holds. A reign
  * lasts from leader_cb to deposed_cb, or to the end of its validity before that. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The faults, chosen by the seed. Each fault begins, lasts for a while, and is undone before the
 next begins. The ensemble keeps its quorum, or loses it for a moment.
 

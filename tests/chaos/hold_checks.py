@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether the recorded holds keep the promise.
 
 An overlap is two holds of one lock that exclude each other and are valid at the same time. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the client knows of its sessions and holds; it prints this when it is asked
  * ("known N"):
  *

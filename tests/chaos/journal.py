@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The records of the clients: who held what, and from when until when."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Holds of killed processes. Such a process cannot report the end of its holds, but their znodes
 keep other clients out until the session ends. So each hold counts until its first znode was
 deleted, according to the servers' logs. A grant before that is an overlap like any other."""

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The locks of the client: makes a lock of a kind by the kind's name. Of an election, each
  * worker makes its own participant (elections.c). */
 #include "client.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The locks and elections of a run: their paths, how many clients may hold them at once, and which
 clients take them. Of an election one client may lead at once."""
 

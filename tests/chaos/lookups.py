@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of name lookups, for clients that look up their servers' names. The client's connections
 break, and the answers that it gets then are wrong, missing or late. At the end the names are right
 again."""

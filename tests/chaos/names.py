@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A name server of the chaos program, which decides the address of each name."""
 
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds orphans: znodes that are older than an acquire timeout and T together, and that the client
 of their session does not know.
 

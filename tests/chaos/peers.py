@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The clients of uvzk, Curator and kazoo. Each is a process that reads commands and prints
 lines."""
 

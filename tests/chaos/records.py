@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the clients have recorded so far, and what is wrong with it."""
 
 import threading

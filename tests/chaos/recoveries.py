@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes each recovery of a run as a line of a file (chaos.py --recoveries), and makes tables of
 the recoveries of many runs:
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TCP relays between servers, and between clients and servers. They are a process of their own, so
 that they are not delayed when the chaos program is late. Commands on stdin and answers:
 

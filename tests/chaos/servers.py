@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real ensemble: voters and perhaps observers, each a process with its own loopback address.
 After an election, the connections between servers go through relays, one for each ordered pair,
 q<from>-<to>. So a server can be cut off from the others while its clients still reach it."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The result of a run: a table for people, and a line for a file that keeps all runs."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a slow recovery waits for, according to delays.py."""
 
 import unittest

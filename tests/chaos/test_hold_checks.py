@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of hold_checks.py: records that keep the promise, and records that do not."""
 
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Until when the hold of a killed process counts."""
 
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which znodes are orphans, and which are not."""
 
 import unittest

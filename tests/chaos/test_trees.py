@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is seen of a server, and when nothing is seen."""
 
 import threading

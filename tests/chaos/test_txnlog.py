@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads transaction logs that these tests have written."""
 
 import struct

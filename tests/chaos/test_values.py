@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What clients may be shown of shared values, and what must not happen to sets."""
 
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The watch: silence and who is to blame for it; recoveries in time and too late."""
 
 import threading

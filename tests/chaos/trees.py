@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The znodes of the world, as each server by itself shows them."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The servers' transaction logs, which tell when each znode existed. They are the evidence, and
 are only read when something is to be explained."""
 

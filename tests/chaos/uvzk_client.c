@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* chaos_uvzk_client: a process with one uvzk client, for the chaos program. It acquires
  * and releases locks repeatedly, stands for election repeatedly, and prints the begin and
  * the end of each hold and each reign. It reads commands from stdin, one per line.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared values and counts of the client: prints each value that it is shown, and the
  * result of each set. A count is set to the known number plus one, only if it still has
  * the known version. A value is set to a content that is unique among all writers; every

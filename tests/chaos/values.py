@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What clients were shown of shared values and counts, and the results of their sets. These must
 hold: the shown values never go back, a transaction has one content, a set that succeeded is not
 lost, and a set that was refused is never shown. Values may be skipped."""

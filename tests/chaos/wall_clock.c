@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces the C library's functions that read the wall clock, for all libraries of this
  * process, so that the wall clock can be set for this process alone, as an operator sets
  * that of a machine. Clocks that cannot be set are not changed. */

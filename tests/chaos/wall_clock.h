@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CHAOS_WALL_CLOCK_H
 #define CHAOS_WALL_CLOCK_H
 

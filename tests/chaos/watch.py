@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Looks at the world all the time, in a thread of its own: for overlaps, tokens that fall,
 orphans, paths on which no client is granted anything, and shared values. The first violation is
 dumped."""

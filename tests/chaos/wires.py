@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The relays' process, and the passwords of the sessions that it has seen."""
 
 import subprocess

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Workers: each acquires a lock, holds it for a while, releases it, and acquires it
  * again; or it stands for election, which elections.c does. Each hold is printed with its
  * begin and its end. The end is the call of release, or the last moment at which

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The world of a run: the ensemble, the clients, and the locks that they take."""
 
 import random

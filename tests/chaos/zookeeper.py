@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """As much of ZooKeeper's protocol as is needed to look at a server from outside, and to do what an
 operator does by hand. Each call blocks, but not forever; OSError means that there was no
 answer."""

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bad input, over the simulator: each has a clear error or the right service,
  * and none leaves a znode, a watch, a contender or a wrong grant behind. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-559 and others: a timed acquire that is answered long after its time,
  * because the time is only looked at between requests and each of them, retries
  * included, may take longer. Here the deadline covers everything, to the alarm. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Grants are told in the order in which they are made, whatever else there is to be told
  * in the same turn. Two of one owner wait, the second is about to be told its place, and
  * the lock is handed to them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The longest hold: options.max_hold_ms, and the default of a lock.
  *
  *   granted ── warned ── lost, and told so ── the znode is deleted ── granted to another

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a pending acquire waits for, and why its time ran out: the two say the same, and
  * only who had others before him is told that he was too late. */
 #include "world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-465: a holder whose session or znode is gone goes on believing that it
  * holds, re-enters, and releases without a word.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process is stopped between the decision to grant and the callback that tells it, for
  * longer than its session lives: nothing that has become untrue is told. Here two acquires
  * of one owner are granted in one turn, and the stop is in the first one's callback. */

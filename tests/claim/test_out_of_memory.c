@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scenarios in which the n-th allocation of the library fails, for n = 1, 2, 3,
  * ... until one runs through: that one must end as if memory had no end, and the
  * others must answer everybody exactly once, and leave nothing behind. So many in a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every recipe in every situation, as a table: the n-th allocation of the library fails, once
  * or for good, for n = 1, 2, 3, ... until one runs through. For good means for three seconds,
  * after which there is memory again. Everybody is answered exactly once, nothing stays

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A server that refuses: each kind of request, with each code, once, a few times
  * or for some seconds, from each step of a lock's life on. Everybody is answered
  * once, with a code that uvzk.h names, or served when the trouble has passed; the

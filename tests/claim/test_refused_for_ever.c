@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A server that refuses one kind of request with one code, for ever: from the start,
  * from a wait on, from a hold on; in every recipe. Whoever repeats a refused request does
  * so after a pause: a server that is asked as fast as it answers would be asked five

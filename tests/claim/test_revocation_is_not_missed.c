@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's revocation is lost when it lands before the first read of the znode, and when
  * another acquisition of the same lock object is given back, which clears the listener of
  * all. Here it belongs to one acquisition, and the first read counts, too. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.traceparent: in the znodes of each recipe, and what whoever waits is told of
  * it. */
 #include "world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the table of docs/options.md from the library's own table. */
 #include <inttypes.h>
 #include <stdio.h>

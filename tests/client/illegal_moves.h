@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Included at the beginning of each file of the library, in the build of the library that
  * test_broken_client uses. A move that the table allows counts as illegal if the test has
  * armed it. The library itself has no such hook. */

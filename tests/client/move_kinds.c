@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "move_kinds.h"
 
 #include "cmocka_test.h"

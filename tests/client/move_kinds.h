@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts the moves of all state machines, notes which different ones there are, and makes
  * one of them illegal (illegal_moves.h). One for the program. */
 #ifndef UVZK_MOVE_KINDS_H

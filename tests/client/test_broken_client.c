@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A broken invariant closes its client and nobody else: every hold is lost before anything
  * else is told, everything pending ends with UVZK_EINTERNAL, the state callback receives
  * CLOSED, one log line names the machine and both states, and the other client goes on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's untimed waiters hang for ever when their client is closed. Here a close
  * completes everything that is pending, once, in every state, and comes last. */
 #include "world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a client tells of itself: counters and histograms, as a struct and as text; what is
  * pending and held; each step to who wants to trace it. */
 #include "world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client without a connection says why, and goes on saying so, ever more seldom. */
 #include "world.h"
 

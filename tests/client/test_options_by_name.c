@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options by name, and connection strings: what they set, what they refuse, and that a
  * refused call changes nothing. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an outage or a pause costs a client that holds a lock or waits for one, by its
  * length: the table of docs/operations.md, which begins with "| T |". Its rows are read
  * from the page, whose path is the first argument. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every public call that refuses an argument says which: the sentence has its name. */
 #include "world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client of several sessions is one client: each path has its home in one of them,
  * who finds no room there goes to the next, their states are told as one, and what
  * happens to one session happens to what lives in it alone. */

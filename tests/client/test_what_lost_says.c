@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UVZK_STATE_LOST: at that moment no hold in that session is valid any more, however
  * its end was learnt of and whatever proves ownership, and each is told in the same
  * turn. What is held by persistent znodes, or in another session of the client, stays. */

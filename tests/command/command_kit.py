@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the command stand on: a run of it, told apart from the others by its
 path; what CMD says on its standard output; who is alive; the server.
 

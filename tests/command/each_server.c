@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk status --each-server, at three real servers one of which has lost its place in
  * history. argv: the command. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A relay before a server that changes what the server answers. It knows the frames of ZooKeeper's
 protocol, and which request each reply is for.
 

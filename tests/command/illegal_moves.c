@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For the command in a build in which a move can be made illegal (illegal_moves.h): after
  * SIGRTMIN the next move of the machine of the proof requests is illegal. It moves once in
  * a sixth of the session timeout. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of `uvzk serve` stand on: a daemon, and programs that are connected to it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What docs/guide/serve.schema.json says of a line. Who has no jsonschema takes each line as right."""
 
 import collections

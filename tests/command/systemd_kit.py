@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plays systemd for units of the command (Type=notify, WatchdogSec=): reads the datagrams of a
 unit, kills all processes of the unit when its watchdog runs out, and starts it again."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Users and groups of this system. Compiled once for each of accounts.c and
  * accounts_of_files.c, which know the same of what is in /etc/passwd and /etc/group. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The channel between the holder and the supervisor of `uvzk lock`. */
 #include "cmocka_test.h"
 

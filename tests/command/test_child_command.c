@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How CMD is started, and what is known of it when that fails: a child of which it is not
  * known whether it runs CMD must not be taken for CMD. */
 #include "child_command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How fast the clock may run. The kernel's answer and the findings are the test's. */
 #include "doctor/clock_rate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When servers that show different znodes differ, and when a lock has changed hands. */
 #include "comparison.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which configuration files there are, and that a later one stands above an earlier one. */
 #include "cmocka_test.h"
 

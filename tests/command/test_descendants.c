@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who counts as a descendant that lives, also when the processes cannot be listed: whoever
  * waits until none is left must not take "not known" for "none". */
 #include "descendants.h"

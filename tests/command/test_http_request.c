@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which bytes are a request for the page of metrics of `uvzk serve`. */
 #include "serve/http_request.h"
 

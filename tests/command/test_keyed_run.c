@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The records of keyed runs, over the simulator: whether a job runs, what is written then,
  * and what follows when replies are lost, the hold is lost, or somebody else changes or
  * deletes what is written. test_run_nights.c has the random nights. */

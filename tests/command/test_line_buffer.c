@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines out of pieces of any size, and the limit of a line. */
 #include "serve/line_buffer.h"
 

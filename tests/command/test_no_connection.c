@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When the command reports that it has no connection, and in which words. The timer, the
  * clock and the client's last error are the test's. */
 #include "no_connection.h"

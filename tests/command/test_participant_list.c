@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command's census, over the simulator: a lock that is handed on while it is looked at
  * is never told as one that nobody holds. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What follows from the keys of runs that are kept: run, done, or too old; their order, the
  * list as text, and the keys of slots. And the record of a run as text. */
 #include "cmocka_test.h"

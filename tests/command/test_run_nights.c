@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ten thousand nights of a job that is installed on three hosts, in virtual time. Each host
  * starts the job at 02:15 by its own clock, which is up to 5 s wrong, as are those of the
  * three servers. Hosts are off, crash at any moment, start again, are stopped, and have

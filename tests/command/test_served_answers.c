@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of `uvzk serve` and their answers, when something fails that no live test makes
  * fail at the right moment.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes in the lines of `uvzk serve`: what is base64, and what needs it. */
 #include "serve/served_bytes.h"
 

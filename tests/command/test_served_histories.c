@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random histories of the requests of `uvzk serve`, in virtual time: two daemons, whose
  * clients have all kinds of trouble, and programs that acquire one mutex or both, stand for
  * election, release, ask, use what is no lock, disconnect and are cut off, while the daemons

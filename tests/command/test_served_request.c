@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which lines are requests of `uvzk serve`, and what they ask for. */
 #include "serve/served_request.h"
 

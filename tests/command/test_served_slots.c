@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program that reads the slots may believe. */
 #include "serve/served_slots.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that adds valid_for_ms to the time before its request never believes in its
  * hold after valid_until, whatever the daemon and the kernel do in between. */
 #include "serve/served_validity.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The servers of a connect string: addresses as they are written, and all addresses that a
  * name server, or /etc/hosts, has for a name. */
 #include "cmocka_test.h"

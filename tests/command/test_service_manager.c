@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `uvzk lock` tells systemd: when the watchdog ends, what is in the datagrams, and what
  * CMD inherits of the environment. */
 #include "service_manager.h"

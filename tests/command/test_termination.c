@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When CMD is asked and when it is killed, by the clock. */
 #include "termination.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests, watches, losses and expiries at random, reproducibly as far as the
  * world is. The probe checks order and dues all the while (probe.h). */
 #include "cases.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cases. Each is handed a probe over a world of its own, not open. */
 #ifndef CASES_H
 #define CASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* close() in every state. That the port ends well is the probe's business and the
  * teardown's: closed() came once and last, and the loop is empty. */
 #include "cases.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several operations in one: all of them or none, and what the reply tells. */
 #include "cases.h"
 

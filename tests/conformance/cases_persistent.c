@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Persistent watches: they fire for each change in a directory, in the order of the
  * changes, until they are removed or the connection ends. A port that has none says so. */
 #include <string.h>

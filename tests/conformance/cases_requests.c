@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One request each: what it does and what it tells. */
 #include "cases.h"
 

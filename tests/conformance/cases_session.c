@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Session events, and what becomes of requests at each; turns and entropy. */
 #include "cases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several watches of one port on one path. The server has one of each kind there, and a
  * removal removes that one. */
 #include "base/list.h"

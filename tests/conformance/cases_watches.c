@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watches: once, after the reply that arms them, and never after unwatch. */
 #include "cases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What port.h promises, asked of a port that the program is linked with. */
 #include "cases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A world for the conformance suite: a ZooKeeper, a port to it, and hands to
  * disturb both. world_real.c and world_sim.c implement it, the former with either
  * world_c_client.c or world_native.c. */

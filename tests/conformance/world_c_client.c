@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the world of a real server has for the port over the C client. */
 #include <assert.h>
 #include <sched.h>

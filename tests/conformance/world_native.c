@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the world of a real server has for the native port. */
 #include "native/native_port.h"
 #include "raw.h"

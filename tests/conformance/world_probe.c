@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "world_probe.h"
 
 static bool run_until(void *place, bool (*condition)(void *), void *context)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A probe (kit/probe.h) over a world of the conformance suite, one each. */
 #ifndef WORLD_PROBE_H
 #define WORLD_PROBE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The world of a real server. world_c_client.c and world_native.c have what differs
  * between the ports. */
 #ifndef WORLD_REAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* grants HOW COUNT: so many times a mutex is taken and given back in the simulator,
  * alone and from one of ours to the next; to be run under callgrind. HOW: "unseen",
  * nobody observes the client; "counted", metrics; "traced", both. Prints how many

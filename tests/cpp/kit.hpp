@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the C++ tests stand on: a simulated world, and checks that print and abort. */
 #ifndef UVZK_TESTS_CPP_KIT_HPP
 #define UVZK_TESTS_CPP_KIT_HPP

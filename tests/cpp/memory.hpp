@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes each allocation of uvzk.hpp fail, one after the other. Included by one source file
  * of a program only. */
 #ifndef UVZK_TESTS_CPP_MEMORY_HPP

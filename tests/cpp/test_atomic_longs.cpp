@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* atomic_long: its calls, and its ends in any order. */
 #include "kit.hpp"
 #include "memory.hpp"

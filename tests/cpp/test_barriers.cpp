@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* barrier and double_barrier, and their ends, in any order. */
 #include "kit.hpp"
 #include "memory.hpp"

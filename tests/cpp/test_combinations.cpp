@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* all_of, any_of and n_of: of ranges, whose parts the caller keeps, and of futures of
  * several types, whose results come together. */
 #include "kit.hpp"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* co_await of what uvzk.hpp's calls return, and the ends of coroutines that wait. */
 #include "kit.hpp"
 

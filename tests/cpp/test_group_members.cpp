@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* group_member: what it tells and lists, and its ends in any order. */
 #include "kit.hpp"
 #include "memory.hpp"

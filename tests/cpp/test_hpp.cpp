@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk.hpp: what its objects do, and above all what their ends do, in any order. Run with
  * AddressSanitizer, whatever a state is used after its end, and whatever is left, fails. */
 #include "kit.hpp"

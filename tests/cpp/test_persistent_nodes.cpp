@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* persistent_node: what it tells, and its ends in any order. */
 #include "kit.hpp"
 #include "memory.hpp"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shared_value, shared_count and what waits for their changes; and their ends, in any
  * order. */
 #include "kit.hpp"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk::task<T>: its value, its exception, and who ends it. */
 #include "kit.hpp"
 #include "memory.hpp"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sleep_for, on a loop of libuv, and its ends. */
 #include "kit.hpp"
 #include "memory.hpp"

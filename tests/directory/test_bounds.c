@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How long a wait may last, in virtual time, whatever the recipe:
  *
  *   one     whoever may hold when the last obstacle has gone, does so within five round

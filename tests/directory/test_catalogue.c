@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client's directories, found by discipline and path, whether or not there is memory for
  * more buckets. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-180: the servers remove an empty lock directory between the moment it was
  * made or seen and the create of a znode in it. Each time that costs Curator one of
  * its few retries, or the acquire. Here the race is run until it is won. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine of a contender, without a server: every sequence of events up to a certain
  * length, for a new contender of each kind and for an orphan. The session sends nothing,
  * so the test chooses the replies. Each row of a table is one event, the situations of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A multi has created the znode of a waiter, and the exists that tells the czxid of the
  * multi reads another znode. The waiter's znode is deleted by hand before that exists is
  * answered. The directory is mirrored, so the waiter has no other watch on its znode. It

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A waiting contender's znode, deleted by hand while a listing and a read of it are
  * under way: the listing says that it is gone, and the rest before a new one begins,
  * as the policy of retries has it. The read says the same, and must not end that rest. */

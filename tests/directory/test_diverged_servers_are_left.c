@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A follower has missed the delete of a znode whose session lives on, and goes on
  * showing it: who is connected there would stand behind it for as long as that session
  * lives. */

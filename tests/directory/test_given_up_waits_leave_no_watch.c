@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-14, 107, 654: each wait that is given up leaves a watch on its predecessor,
  * and they add up for as long as the predecessor stands. */
 #include "world.h"

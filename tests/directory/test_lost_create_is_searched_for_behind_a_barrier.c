@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-498 and the protected create it led to: after a create whose reply was lost
  * the children are searched for the znode, but on a server that may lag behind it,
  * or whose leader has been replaced. It is not found, a second one is made, and the first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CVE-2024-23944: servers since its mend do not deliver a watch's event to who may not
  * READ the znode at that moment, and the watch is used up. A waiter of Curator's then
  * waits for as long as its connection lasts. Here whoever waits on a watch looks again,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A mirrored directory (mirror.h): where a's contenders have had to wait for others, each
  * acquire costs a create and a delete. Whatever the mirror has not heard of, or cannot
  * know, is listed; and nobody is granted past who is there, or whose own znode is gone. */

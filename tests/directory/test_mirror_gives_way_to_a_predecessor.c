@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A mutex at the path of a znode that another mutex of the same client waits for: the mirror
  * of the inner directory gives way to the watch on the predecessor, which has the same path.
  * The simulator aborts if a persistent watch and another one are on one path. */

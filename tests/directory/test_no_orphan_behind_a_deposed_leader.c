@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A leader that has been replaced and does not know it answers sync and listings all by
  * itself. A create whose reply was lost and whose caller has given up is searched for
  * there, not found and forgotten, while it stands under the new leader, before everybody

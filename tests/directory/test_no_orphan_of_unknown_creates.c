@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-45, 62, 79, 202, 205: a create whose outcome the client does not learn is
  * given up, and its znode stays in the queue for as long as the session lives. */
 #include "world.h"

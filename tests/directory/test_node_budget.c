@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The znodes of one session. Its end names them all in one transaction, so that their
  * paths may come to so many bytes and no more. When many go at once, no request is beyond
  * what a server reads, and so few are under way that those to come gather meanwhile. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The node machine together with the smallest server that can hurt it: every
  * state the two can reach is visited, breadth first.
  *

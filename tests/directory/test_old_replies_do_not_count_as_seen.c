@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whoever waits knows of its znode by what the server has shown of it. What was shown
  * before the node went for which it waited says nothing: its own may have gone in between,
  * deleted by hand, and others been let in. A busy loop is handed both at once, the reading

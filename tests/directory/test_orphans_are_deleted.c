@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A znode of one of a client's own sessions that none of its contenders knows: shown by a
  * server that has lost its place in history, or left by a fault. Whoever waits for it finds
  * out whose it is, and it is deleted. What a contender may mean is not. */

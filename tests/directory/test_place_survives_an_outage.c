@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's acquire throws when its retries are used up before the connection is
  * back, and gives its place in the queue away although the session lives on. Here
  * only the user's deadline or cancel, or the session's end, ends an acquire. */

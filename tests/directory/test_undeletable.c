@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DELETE on a lock's directory is missing, be it for a moment, when a znode of ours is to
  * go: who let go is told so, and the delete is tried again, seldom, until the znode or its
  * session has gone. Nobody waits for longer than the right is missing, and a pause. */

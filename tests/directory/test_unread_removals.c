@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* READ is missing at the very instant in which a znode goes: its watches are used up, and
  * told of nothing. What comes of that, and for how long, is A8 of docs/promise.md: no more
  * than that. */

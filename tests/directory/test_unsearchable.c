@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A create got lost, whoever wanted it has given up, and READ on the lock's directory
  * is missing, so that nobody can say whether the znode stands: it is searched for,
  * seldom, until it is found or its session has gone. Nobody else of ours waits for

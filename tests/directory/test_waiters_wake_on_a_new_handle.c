@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When the servers have moved, a new handle goes on with the session, and the watches
  * of the old one are gone: who waits for one of them would wait for ever. */
 #include "world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who is given the number behind a known one is granted without a listing, if all up
  * to that one are known and it is the same directory. Each of the three is missing
  * here in turn: another one stands before who asks then, and only a listing shows him. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ZOOKEEPER-4706, and several holders at once in clients that sort names as text:
  * near 2147483647 the sequence counter of a directory sticks, repeats, or turns
  * negative. Whoever is given such a number is refused, and leaves nothing behind. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An election as its user sees it, over the simulator: who leads in which order, what
  * ends it, what each call refuses, and what each way of closing reports. */
 #include "cmocka_test.h"

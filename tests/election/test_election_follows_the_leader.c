@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* changed_cb over the simulator: every participant comes to know who leads, whatever
  * happens, from a watch and not by asking again and again; never an earlier leader after
  * a later one (candidate.c); and only one watch is on any path, or the simulator

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elections of a client with several sessions: each path has its home, a session that
  * ends deposes its own leaders only, and who leads is known in all of them. */
 #include "cmocka_test.h"

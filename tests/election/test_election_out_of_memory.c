@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elections while the n-th allocation of the library fails, once or for three seconds,
  * for n = 1, 2, 3, ... until one play runs through: a call is refused or its outcome comes, a
  * leader is there in the end, everybody knows it, and nothing stays allocated. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One play with an election that goes through every state of its machine, disturbed at
  * every single event by every call that its user has, and by what may happen to a client:
  * each callback comes in its order (candidate.c), nobody leads beside another, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A view of an election (uvzk_participants_view_init_election), over the simulator: who takes
  * part, with which id, and who leads. */
 #include "cmocka_test.h"

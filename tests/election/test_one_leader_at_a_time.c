@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two leaders at once is what users of other libraries report. Their schedules, at every
  * event at which they could strike:
  *

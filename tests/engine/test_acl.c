@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which znodes the provider of ACLs is asked for, and what becomes of those who need
  * one of which it says nonsense; over the simulator. */
 #include "cmocka_test.h"

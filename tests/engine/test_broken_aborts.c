@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In a build with assertions, a broken invariant ends the process where it is found, and
  * says what is wrong. test_broken_client is about builds without. */
 #include "world.h"

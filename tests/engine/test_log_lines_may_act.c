@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A line of log may be acted upon as anything else that is told: it used to be told
  * where it was written, in the midst of a machine's step or of the port's, and an act
  * of its reader's pulled the ground away from under them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A line of log names the part of the client that wrote it. Without a callback there are
  * no lines. */
 #include "world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The USDT probes, watched as a tracer watches them: by a breakpoint at the place that the
  * library's note names, and with the arguments where the note says that they are.
  * `readelf` reads the notes. Needs x86-64, because it reads the registers. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A reading (engine/reading.h) of the simplest kind: a get, which sets the watch. */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* No refused request is repeated without a pause: each kind of request is refused for
  * some seconds, with each code that servers may say, while one claim waits behind a
  * foreign one and one asks; and after that as well, when the foreign one has gone. Nor is

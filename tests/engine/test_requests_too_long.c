@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A server closes the connection on which a request comes that is longer than its
  * jute.maxbuffer, which looks like a lost reply. Such a request is not repeated for ever
  * (size_limit.h): what is a batch is made shorter, what cannot be made shorter is refused

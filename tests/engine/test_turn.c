@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A turn does what it asks for itself: the port is woken by what happens outside of turns,
  * and by a turn that ends before its work. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watches of a session (engine/watch.h): what several watchers have in common that are
  * on one path. */
 #include "cmocka_test.h"

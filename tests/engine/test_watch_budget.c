@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a session may have under watch is limited, and each waiter that is first in a
  * directory needs some of it: its predecessor's watch for certain, its own watch only where
  * there is room. Ten thousand of them wait in one session. */

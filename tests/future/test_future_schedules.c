@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Futures in seeded schedules: acquires, releases, combinations of them and of other
  * combinations, cancelled, out of time, dropped and waited for at random, from outside and
  * from callbacks, while the connection breaks, sessions end and locks are closed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Futures over the simulator: what becomes of each call, and of several together; given
  * up, out of time and dropped in any order, they leave nothing behind. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the fuzz targets of ZooKeeper's protocol share: whether what was read and written
  * again is the same. */
 #ifndef UVZK_FUZZ_FRAMES_H

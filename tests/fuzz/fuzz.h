@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the fuzz targets share: the input, taken apart from its front. Every target is a
  * program of libFuzzer's; what must not be aborts. */
 #ifndef UVZK_FUZZ_H

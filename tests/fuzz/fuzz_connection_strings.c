@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connection strings, and options by name: whatever is refused changes nothing, and
  * whatever is accepted has hosts without '?', and numbers in their ranges. */
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connect strings: whatever is taken for one has a host in each entry, and a sound port if
  * it has any. */
 #include "base/path.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program sends to `uvzk serve`: bytes in pieces of any length. Each line is found
  * whole, whatever the pieces are; none is longer than allowed; and a request that is
  * accepted has fields within their limits. */

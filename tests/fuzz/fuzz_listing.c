@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Listings: children of any name stand in a lock's directory before one of ours asks,
  * behind it, and go again. Ours is granted when and only when no contender of others
  * stands before it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Children's names: whoever is a contender has a name that says so again when it is
  * written anew, and the places have one order. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options, and the data of znodes: a client is made or refused, and what it is made with
  * is what its znodes have. */
 #include "client/create.h"

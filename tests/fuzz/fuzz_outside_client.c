@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client of a simulated server sends whatever it likes: the server answers with frames,
  * in the order of the requests, or closes the connection. */
 #include "frames.h"

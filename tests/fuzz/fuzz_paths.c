@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths: what is valid stays so when it is taken apart and joined again. */
 #include "base/memory.h"
 #include "base/path.h"

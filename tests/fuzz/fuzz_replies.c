@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Replies, as a client reads them: what is read is written again with the same bytes, and
  * so are the entries of its lists. */
 #include "frames.h"

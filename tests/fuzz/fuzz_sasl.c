@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a server says in an exchange of DIGEST-MD5: a challenge is refused, or it is answered
  * with a response that has its own texts again; and options.sasl. */
 #include <uv.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A script of what may happen: three clients of one lock, of which each byte lets one act,
  * or lets time pass, or lets something go wrong.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One history: a few clients change a number in one simulated ensemble, each through one
  * or two atomic longs, some of which are promoted to a mutex. They add, compare and set,
  * set, read, close and come back at random, while faults happen; in some histories somebody

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One history: a few clients are members of a double barrier in one simulated ensemble;
  * they enter, leave, give up, close and come back at random, while faults happen. A
  * seed decides everything. In every other history nobody gives up or closes: then its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One history: a few clients in one simulated ensemble take part in elections, on a path
  * of latches and on one of selectors; they queue, lead, resign, are closed and come back
  * at random, while faults happen. A seed decides everything.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The other half of the histories of barriers (barrier_history.h): the same clients set a
  * distributed barrier, the gate, remove it, and wait for it.
  *

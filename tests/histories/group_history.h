@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One history: a few clients are members of one group in one simulated ensemble, each with an
  * id of its own, and all of them with one id that they share. They set data, close and come
  * back at random, while faults happen and an operator deletes znodes, in some histories

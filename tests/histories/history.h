@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One history: a few clients in one simulated ensemble, each with several actors
  * that acquire, hold, re-enter, release, cancel and time out at random on a few
  * lock paths, while faults happen. A seed decides everything.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directories in which thousands of millions have stood: their counters come near the
  * end, at which uvzk goes no further, or near ZooKeeper's own, where it sticks or
  * turns negative. Other libraries go on to there, and break: beside them there is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Other libraries' clients in place of one or two of ours, in a part of the histories.
  * Checked, beside what is checked of ours:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Another library's clients in a history (history_foreign_clients.c). */
 #ifndef UVZK_HISTORY_FOREIGN_CLIENTS_H
 #define UVZK_HISTORY_FOREIGN_CLIENTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Actors who acquire by futures: they wait for the acquire itself, or for a combination of
  * it; they release, give up or only drop what they have. */
 #include <stdlib.h>

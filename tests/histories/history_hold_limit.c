@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In some histories, holds have a max_hold_ms. Its choices come from random numbers of
  * their own, so that the other histories are what they were. Checked:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lock driver with n leases on one directory.
  *
  *   leases   never more than there are. Their tokens tell nothing: who was let in

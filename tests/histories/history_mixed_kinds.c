@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Locks of different kinds at one path, of clients that refuse whoever comes later: a
  * mutex, both halves of a read-write lock, and a semaphore of one lease. None of them
  * excludes another kind; still no two of them hold validly, but readers. Their tokens are

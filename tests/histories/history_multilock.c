@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* InterProcessMultiLock: everybody takes two or three of three locks, in any order,
  * or one of them alone. In half of the histories all are mutexes, taken at once: that
  * nobody waits in a circle shows in that everybody is answered. In the other half

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One holds, and may re-enter: InterProcessMutex, and the lock driver of the simple
  * exclusive lock, one znode for everybody. */
 #include "drivers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Persistent znodes of a client that is closed stand for ever, if it could not delete them:
  * somebody has to, and knows by their data whose they are. */
 #include <stdio.h>

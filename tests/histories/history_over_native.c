@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The native transport, over streams of bytes in virtual time. */
 #include "history_sim.h"
 #include "history_transport.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulation's own ports. */
 #include "history_transport.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a history consists of:
  *
  *   history --- seats: processes, each a client

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ports of one client of a history, one for each of its sessions. */
 #ifndef UVZK_HISTORY_PORTS_H
 #define UVZK_HISTORY_PORTS_H

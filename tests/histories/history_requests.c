@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A request that is refused is not repeated without a pause, whatever was refused: in no
  * second does a client send more than a busy one would, by far. */
 #include <inttypes.h>

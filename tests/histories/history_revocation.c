@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Others ask for a hold, or for the place of somebody who waits, at any time: they write
  * into its znode. Checked:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* InterProcessReadWriteLock: readers hold together, a writer alone, except for the
  * read lock that its own owner takes under it. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program of a kind of histories: runs them seed by seed, as the environment says
  * (test_shared_value_histories.c). */
 #ifndef UVZK_HISTORY_SEEDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* InterProcessSemaphoreV2, with a fixed number of leases or with a shared count that
  * changes at random, and InterProcessSemaphoreMutex.
  *

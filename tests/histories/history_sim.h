@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every kind of history has of its simulation: the ensemble that the seed gives it,
  * and a trace that ends with what failed. */
 #ifndef UVZK_HISTORY_SIM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Somebody who deletes znodes by hand at any moment, in some histories of each kind
  * (HISTORY_STRIKES): soon after they were created, one by one or several at once, and now
  * and then.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the clients of a history reach the simulated servers: by the simulation's own ports,
  * or by those of the native transport, over streams of bytes. Each program of histories has
  * one of the two. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the histories of persistent nodes and of group members have in common. Each client has
  * two handles, each of which keeps one znode in existence. They are opened, get new data and
  * are closed again and again. The first one of a client has a path of its own; the second

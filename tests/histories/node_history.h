@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One history: a few clients keep persistent nodes in one simulated ensemble, each at a path
  * of its own, and all of them at one path that they share. They set data, close and come
  * back at random, while faults happen and an operator deletes znodes, in some histories

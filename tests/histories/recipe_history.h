@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the histories of all recipes that are not locks have in common: a simulated ensemble
  * with its faults, and clients that are opened, closed and opened anew. A kind of history
  * says what its clients do and what must hold (value_history.h and the like). A seed decides

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Seeded histories of a double barrier.
  *
  *   UVZK_HISTORIES  how many; 1000, over the native transport 200

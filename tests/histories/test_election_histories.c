@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Seeded histories of elections.
  *
  *   UVZK_HISTORIES  how many; 5000, over the native transport 1000

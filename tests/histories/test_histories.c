@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Seeded histories of one recipe, each with another mix of the optimisations.
  *
  *   test_histories mutex|rwlock|semaphore|semaphore_mutex|multilock|exclusive_driver

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One history: a few clients share a value in one simulated ensemble, each through one
  * or two shared values; they set it, try to set it, close and come back at random, while
  * faults happen; in some histories somebody deletes the znode and makes it again, also soon

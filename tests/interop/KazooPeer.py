@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kazoo's Lock, spoken to in lines. Arguments: hosts, session timeout in ms.
 
 NAME is a lock of this peer, ID one of its threads.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and Apache Curator's DistributedAtomicLong on the same znode: each reads the
  * other's bytes, none overwrites what the other has added, and both are promoted to the
  * same mutex. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and Apache Curator's DistributedBarrier and DistributedDoubleBarrier at the
  * same paths: each waits for the other's barrier, counts the other's members, and leaves
  * together with them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and Apache Curator's InterProcessMutex on the same paths: they
  * exclude each other, queue in one line, see each other and write alike. */
 #include <arpa/inet.h>

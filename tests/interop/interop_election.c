@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and Apache Curator's LeaderLatch and LeaderSelector in one election: one of
  * them leads, in the order in which they came, whoever resigns, leaves or is closed; each
  * side sees the other's ids and who leads. The state of each test is the kind. */

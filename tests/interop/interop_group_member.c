@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and Apache Curator's GroupMember in one group: each lists the other, with its
  * data, for as long as it is a member. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and kazoo's Lock on the same paths.
  *
  * As it comes, with extra_lock_patterns=("lock-",), kazoo waits for whoever queued

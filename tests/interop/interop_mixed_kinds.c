@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's locks of one kind, and ours of another kind, at one path. Curator does not look
  * for other kinds. A client of ours that refuses the later one is refused beside a holder
  * of Curator, and keeps its own lock when one of Curator comes later, which is told. */

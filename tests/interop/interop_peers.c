@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The other side alone: what its commands do, and what Curator puts on the wire. The
  * library is not there; the raw view is. */
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and Apache Curator's PersistentNode at the same path: each finds the other's
  * znode, and makes its own when that is gone. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Revocation between the library and Apache Curator: whoever asks, the message is
  * the same ten bytes, and the other side's holder, or waiter, is told. */
 #include <stdio.h>

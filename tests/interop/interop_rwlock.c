@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and Apache Curator's InterProcessReadWriteLock (5.4) on the same
  * paths: readers of both share, writers of both exclude, all queue in one line, and
  * our downgrade holds against their writers. */

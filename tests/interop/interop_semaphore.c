@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and Apache Curator's InterProcessSemaphoreV2 and
  * InterProcessSemaphoreMutex on the same paths: together they never have more leases than
  * there are, wait in one line, and see each other's leases.

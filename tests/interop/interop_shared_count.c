@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and Apache Curator's SharedCount on the same znode: each reads the
  * other's bytes, is told of the other's changes, and finds its own version old when the
  * other was faster. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two processes of the library in one line, the other one perhaps of another version
  * (rolling_upgrade): what one holds keeps the other out, and tokens grow from either to the
  * other. */

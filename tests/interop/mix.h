@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A mixed crowd at one lock: contenders of the library and of other clients, who
  * acquire and release, time after time, and keep one journal. All stand in the
  * line, in the order in which they were sent, before the first one is let in.

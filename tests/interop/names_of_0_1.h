@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What UvzkPeer says of today's names, in those of version 0.1 (CHANGELOG.md has the whole
  * table). Included before its own text when it is built against that version. */
 #ifndef NAMES_OF_0_1_H

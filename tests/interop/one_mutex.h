@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library and one client of another maker at one mutex: the scene, and what holds
  * whoever the other one is. */
 #ifndef ONE_MUTEX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The other side of an interop test: ZooKeeper clients of other makers, each in a
  * process of its own that is spoken to in lines (CuratorPeer, KazooPeer). */
 #ifndef OTHER_SIDE_H

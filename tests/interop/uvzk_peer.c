@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library in a process of its own, spoken to in lines as CuratorPeer and KazooPeer are;
  * it is built against any version that has the public names of today, or those of 0.1.
  * Arguments: hosts, session timeout in ms.

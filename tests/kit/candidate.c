@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The candidates of the tests (candidate.h): the callbacks record and check; the calls
  * below them are the tests'. All open candidates of the program are in one list, so that
  * each callback can look for a second leader. */

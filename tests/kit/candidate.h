@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A candidate of the tests: the participant of one process in one election, and a record
  * of everything that uvzk reports to it. The same file serves both kits, as hold.h does.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The holds of the tests (hold.h). The first half are the callbacks of a hold: each one
  * records its arguments and checks that it may come now. The second half are the calls,
  * which the tests use; those that wait run the world until a counter of the hold

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A hold of the tests: one acquire of any lock, and a record of all its callbacks. The
  * same file serves both kits: the world and its processes are simulated (sim/kit) or real
  * (live/kit), and each kit compiles hold.c with its own world.h.

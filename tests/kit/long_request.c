@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Long requests (long_request.h). test_requests_too_long and live_requests_too_long call
  * it. */
 #include "long_request.h"

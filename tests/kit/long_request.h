@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Acquires of the tests whose requests are as long as a test wants: by the data of their
  * znodes, which a multi lock's request has once for each member, and a semaphore's for each
  * lease. The same file serves both kits, as hold.h does. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A user of a port that sends requests and records all callbacks (probe.h). The tests of
  * the simulator and tests/conformance/ use it.
  *

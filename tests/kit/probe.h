@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A probe: a user of a port (engine/port.h) that sends requests and records all callbacks
  * as text:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process of a test (process.h). Tests, world.c and, in sim/kit, value_process.c call it.
  *
  * The one idea: a process is a plain record. Each state that the client reports is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process of a test: a client with its locks, and a record of all states that the client
  * reports. The same file serves both kits: the world and its processes are simulated
  * (sim/kit) or real (live/kit), and each kit compiles process.c with its own world.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A blocking socket on which a test speaks ZooKeeper's protocol by hand. All functions fail
  * the test if the server does not do its part within 20 s. */
 #ifndef WIRE_SOCKET_H

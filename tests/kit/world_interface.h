@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What process.c and hold.c, which are compiled once for each kit, call of a world. Each
  * kit's world.c implements it: the world of sim/kit is a simulated ensemble, that of
  * live/kit consists of real servers. Tests call the first part too. */

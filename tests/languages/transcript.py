@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The file `transcript`: what a program and the daemon say to each other, in sections that begin with "== name".
 
     > a request of the program

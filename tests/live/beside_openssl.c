@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* beside_openssl HOSTS TLS: a program that takes a lock over TLS again and again, and uses OpenSSL
  * itself on the loop's thread. In each second iteration of the loop it leaves errors in OpenSSL's
  * queue, and finds them as it left them; in the others it leaves none, finds none, and its own

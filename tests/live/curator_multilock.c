@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's TestInterProcessMultiMutex, with members that do fail: ZooKeeper's own ACLs
  * forbid one of two directories what a lock needs. */
 #define THREADED /* the blocking calls are declared only with it */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's TestInterProcessMutex. */
 #include "participants_call.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's TestInterProcessMutexBase: what every lock with a single holder does, run
  * for the mutex, the semaphore mutex and the multi lock over two paths. */
 #include "worker_pool.h"

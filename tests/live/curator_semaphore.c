@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's TestInterProcessSemaphore. */
 #include "worker_pool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's TestInterProcessSemaphoreCluster: an ensemble of three goes away under many
  * clients of one semaphore, and it, or another one, comes. */
 #include "worker_pool.h"

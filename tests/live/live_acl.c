@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An ACL for each path, against a real server (Curator's TestLockACLs). */
 #define THREADED /* the C client's blocking calls */
 #include "world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the connect string to a server: names, addresses that are none, servers
  * that have moved. */
 #include "world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An atomic long on a real server: many clients count up together, with and without the
  * mutex; lost replies; Curator's TestDistributedAtomicLong, as far as it has a meaning
  * here. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bad input and odd places on a real server: each has a clear error or the right
  * service, and nothing is left behind. */
 #define THREADED /* the C client's blocking calls */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public face against a real server: each promise of the header once. */
 #include "participants_call.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A waiter's znode is deleted by hand between the reply to the multi that has created it
  * and the exists that tells its czxid by another znode. Whoever came behind it is granted,
  * and it is not. Over the native transport the directory is mirrored, and nothing else

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A leader that has been replaced and does not know it yet answers reads and sync by
  * itself, for as long as sync_limit says. Whatever is asked of it shows the tree as it
  * was when it was cut off.

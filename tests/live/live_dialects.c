@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Servers that lack requests which came late to the protocol, over both transports: the
  * clients find that out once, before their users hear of a connection, and do without. A
  * proxy in front of a real server refuses what such a server does not know. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One server of three has lost its place in history (kit/diverge.h), and a client comes to
  * it. What it shows for good the others have deleted.
  *

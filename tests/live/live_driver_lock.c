@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lock drivers on the real server: those of the examples, contended for by two clients,
  * and Curator's persistent lock. */
 #include "world.h"

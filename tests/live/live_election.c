@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elections on a real server: who leads in which order, over resignations, closes, the end
  * of sessions and lost connections, and what followers are told. */
 #include <string.h>

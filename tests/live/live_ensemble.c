@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two clients contend on an ensemble of three servers while its members die: a
  * session moves to another server with its hold and its places in the queue, a
  * new leader goes on where the old one ended, and without a quorum a holder

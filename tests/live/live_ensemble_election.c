@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elections on an ensemble. A leader's server is a follower that is cut off from the
  * other servers and does not know it yet, while these elect the next leader; and a
  * follower of the election is connected to a server that lags behind.

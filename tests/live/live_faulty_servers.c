@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Servers that answer pings and nothing else, or that break the protocol on each
  * connection, in front of a real one: clients of both transports leave the first kind, and
  * native clients do not hammer the second. */

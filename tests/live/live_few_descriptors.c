@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process that has only a few descriptors left at each call of the library, over both
  * transports: whichever descriptor is missing, the outcome is a code or a delay, the
  * client works when there are descriptors again, and nothing is left open. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A holder's server is a follower that is cut off from its leader, and does not
  * know it yet: it goes on answering pings and reads, "the lock's znode is there"
  * among them, while the leader ends the session and the next contender is

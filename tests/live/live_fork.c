@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* live_fork [CONFIG HOSTS TLS]: children that fork() has made of a process with open clients.
  * What a child does with its copy of a client reaches no server: sessions, holds and places
  * stay the parent's. With arguments the server also has the lines of the file CONFIG, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes that only a hold that stands can make, against a real server. */
 #include "world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that uses in the same loop what uvzk uses, too: c-ares, libuv's thread pool,
  * signals that interrupt system calls. Both go on as if they were alone. */
 #include "world.h"

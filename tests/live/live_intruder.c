@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an intruder can do to a lock, by the ACL presets: without credentials, or with
  * others than those that the lock is for. */
 #define THREADED /* the C client's blocking calls */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A follower may be behind the leader when a client comes to it, as far as the last
  * reply that the client has had; and an event is no reply.
  *

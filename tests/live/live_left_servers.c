@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client that leaves its servers for others: what it holds stays, whatever its connection
  * comes to meanwhile, however late its loop is, and whatever the program has given to
  * libuv's thread pool. One server at two addresses. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Locker on every kind of lock, against a real server (Curator's testLocker). */
 #include "world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The server has made a contender's znode, and the reply that says so is lost
  * with the connection: the znode is found again, and there is but one. */
 #include "world.h"

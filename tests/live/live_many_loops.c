@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loops of their own in threads of their own, each with clients that come and go, all
  * begun at one moment: what clients share in a process (the C client's settings, the
  * routes of its log, libuv's thread pool) is shared by these too. For ThreadSanitizer

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A connection is lost when it has told of a part of what has changed: the next one tells
  * of the rest. The waiters wait at two semaphores, whose holds are released by one
  * transaction. What is missed is only found when the watches are renewed, once in a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Multi locks acquired in turn whose members prove themselves elsewhere, or need no
  * proof, on the real server: the session in which they were asked for has nothing to
  * prove. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* While the loop is busy, what the server says gathers, and is told in one batch before
  * one turn: a listing, and then an event that is younger than what the listing shows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Participants of every kind of lock, and the data of their znodes, against a real server
  * (Curator's testGetParticipantNodes). */
 #include "participants_call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which permissions a client needs to hold a lock, to wait for it, and to give it back: one
  * missing after the other, in the lock's directory and on the contenders' znodes. The table
  * of docs/operations.md says the same. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a client makes a healthy server log: no error, whatever the server is asked. */
 #include "world.h"
 

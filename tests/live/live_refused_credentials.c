@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Credentials that the server refuses, while hundreds of transactions wait to be sent:
  * the C client's zoo_amulti does not survive a session that ends while it runs, and the
  * refusal ends it. A run that fails is a process that is killed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that are longer than the jute.maxbuffer of a real server, which closes the
  * connection: uvzk refuses them in the end, or makes them shorter, and the session and all
  * others go on (engine/size_limit.h). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The servers of an ensemble are restarted one after the other, as for an update, while
  * a mutex and a semaphore are contended for and a lock is held: nobody holds beside
  * another, nobody is left out, no hold is lost, nothing stays behind. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client's credentials are for the server alone: no line of log says them, ours or the
  * ZooKeeper client's, no step that is traced, no error, no metrics; nothing goes to stderr;
  * and our own copy is wiped before its memory goes back. */

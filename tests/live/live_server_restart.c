@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The server dies under a holder and a thousand waiters. If the session is there
  * when it is back, nobody has lost his place; if it is not, everybody is told
  * so once. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's TestSharedCount, test by test, on a real server; strict where Curator's
  * tests are content with less. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A rolling change of the configuration: one server of three allows shorter sessions than the
  * one that made the holder's. It renegotiates the timeout when the holder comes to it, and the
  * leader ends the session that much earlier.

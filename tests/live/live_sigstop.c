@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process that holds a lock is stopped for longer than its session lives.
  * When it wakes it believes nothing before it has looked at the clock: no grant
  * and no "held" after somebody else was granted the lock. */

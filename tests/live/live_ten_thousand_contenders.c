@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One loop, one lock, ten thousand contenders: granted one after the other, in
  * the order in which they asked. */
 #include "world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One loop, one session, ten thousand different locks, all held at once. */
 #include "world.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two watches of one client on one path: both hear of the change. A lock driver and a shared
  * value; a mutex and a group member. What is missed is only found when the watches are
  * renewed, once in a session timeout. */

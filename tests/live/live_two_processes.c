@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two processes of 500 contenders each on one lock. Every holder shows its
  * fencing token to a register that refuses old ones, and writes down when it
  * enters and leaves; the test checks the record. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clients of both transports in one loop, at the same locks: they exclude one another, and
  * a service can go over from one transport to the other client by client. A native client
  * has no threads. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why there is no connection, as it is known when a wait for a lock has run out: the code,
  * whose address, words, the moment. */
 #include "world.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of docs/guide/sasl.md share: a KDC, and servers of ZooKeeper that want SASL. Import it
 with sys.dont_write_bytecode set."""
 

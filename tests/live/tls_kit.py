@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of docs/tls.md share: its blocks, its certificates, its server. Import it with
 sys.dont_write_bytecode set."""
 

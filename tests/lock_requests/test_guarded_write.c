@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Guarded writes over the simulator: what is told and what the znodes have agree,
  * whatever happens on the way. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lockers over the simulator, on locks of every kind: whatever happens while one is
  * asked for, works or lets go, its callback comes once, with the right status, and
  * nothing is left. */

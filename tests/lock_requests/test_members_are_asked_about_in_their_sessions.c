@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked about a hold of a multi lock, and done with it, goes by the sessions in
  * which its members live: the one in which it was asked for may have none of them, be cut
  * off, or end. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-436: asking who takes part in a lock that nobody has ever used died of the
  * missing path. Here there is nobody, and asking makes nothing. */
 #include "world.h"

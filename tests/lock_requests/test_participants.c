@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Participants of every kind of lock, over the simulator: who is told, in which order,
  * and how many of them hold; who follows them is told the same. And the data of one of
  * them. */

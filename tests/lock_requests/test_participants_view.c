@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A view of a lock's participants (uvzk_participants_view_init), over the simulator: what is
  * told, and when; and that in the end it is what uvzk_lock_participants finds, whatever has
  * happened to connections and sessions meanwhile. test_participants has a view of every kind

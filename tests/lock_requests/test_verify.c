@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_hold_verify of a hold with more znodes than one request should name. */
 #include "cmocka_test.h"
 

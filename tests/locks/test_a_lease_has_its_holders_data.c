@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A lease that is let go changes hands without a request, znode, data and all. So it goes
  * only to who asks for the same data: getParticipantNodes and uvzk_client_read would name
  * the holder before. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who has waited for a session's timeout lists, to ask about those who are in the way.
  * If the directory has gone meanwhile, or may not be listed, there is nobody to ask
  * about: it was listed again at once, hundreds of times a second, for as long as the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A mutex with a cohort: its znode goes from one local acquire to the next past somebody
  * else who waits, so often and for so long, and no further; and never unless asked for. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cohort's znode goes from hand to hand without a request. If somebody deletes it,
  * others are granted at once; the cohort goes on until a proof finds that out, a sixth
  * of a session timeout and a round trip later at most, and no further. Its token is

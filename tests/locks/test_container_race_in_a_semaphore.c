@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-180: the servers remove an empty directory of the semaphore between the moment
  * it was seen or made and the create in it; Curator's acquire then dies of it. Here the
  * race is run until it is won, and costs none of the retries. */

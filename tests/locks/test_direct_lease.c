@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where nobody else is a semaphore's lease is made without a ticket: granted if there
  * is room, and nobody is in `locks` after that was counted. Each of these is missing
  * here in turn, and the lease goes at once: a ticket takes its turn. */

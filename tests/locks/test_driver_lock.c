@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lock drivers (LockInternalsDriver). One play that goes through every state of their
  * contenders, in each of the three kinds of znode, disturbed at every single event, in
  * every way there is: everybody is answered once, never do two hold, and nothing is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-14, 107 for lock drivers: a watch that is set by exists() stays on a znode
  * that has gone before, and one more of them with each wait. Here a wait sets its watch
  * by a get, all waits of a client for one znode share one watch, and it goes with the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Leases that are handed on within a client are held at once, on the credit of who had
  * them. The delete of the new holder's ticket lets the next one in, so it has to show
  * that they stand: else two would hold, one of them without a znode. */

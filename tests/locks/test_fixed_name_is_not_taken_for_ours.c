@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A znode of a fixed name does not say whose it is. Whoever has lost the reply to a
  * create, or to a delete, and goes by the name alone, takes another one's lock for his
  * own, or deletes it. So its stat is asked for, behind a barrier: the server may lag

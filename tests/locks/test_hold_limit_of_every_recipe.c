@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A hold of each recipe ends at its max_hold_ms: it is lost with UVZK_EMAXHOLD, all of its
  * znodes are deleted, and others get the lock. */
 #include "world.h"

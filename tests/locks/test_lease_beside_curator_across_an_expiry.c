@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator goes on with an acquire when its session has expired in the middle of it: its
  * ticket in P/locks has gone with the session, and its lease is made in the next one, by
  * nobody's leave. It then lists the leases, and holds if there are no more than allowed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two lease requests of one lease directory: every state that they can reach together is
  * visited, breadth first. A step is what the other files of locks/semaphore/ may do to
  * one of them at that moment. A model of the lists, which is too simple to be wrong, takes

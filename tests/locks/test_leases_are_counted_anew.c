@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whoever has the first znode in P/locks counts the leases, and may go on with what it
  * has counted for as long as nobody else can have been the first. That ends with the
  * znode, and not when its client hears of it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An event says that the znode before one's own is gone, and is no reply: the connection
  * may come back on a server that has not seen it go. Leases that are listed there lack
  * those of whoever has gone, and there are more than allowed. */

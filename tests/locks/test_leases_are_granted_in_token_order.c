@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens rise from grant to grant, in a semaphore as everywhere. Those of one client that
  * are served together have their leases by one multi, and yet not all at once: its reply
  * may be lost, and then each lease is looked for. Whatever comes of that, nobody is

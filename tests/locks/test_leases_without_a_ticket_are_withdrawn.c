@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reply to the multi that has made a claim's leases is lost. Before they are searched
  * for, one of them is deleted by hand, and so is the claim's ticket. Its new ticket may be
  * behind that of another claim of the same client. That one is not granted before it, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's TestLockInternals. A step of the acquire fails after the znode was made: that
  * first error is reported, whatever the withdrawal meets (CURATOR-41), and nothing is
  * left. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tickets in a directory that is mirrored (mirror.h): an acquire of a semaphore costs five
  * requests while sessions take turns, and a ticket that is kept needs no watch on the
  * children of `locks`, because the mirror hears of whoever comes behind it. */

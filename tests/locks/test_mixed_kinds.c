@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Locks of different kinds at one path do not exclude one another. The one that came later
  * is refused, or a warning is logged (options.mixed_kinds). The matrix: each kind beside
  * each other one, in both orders, of two clients and of one; and beside the znodes of

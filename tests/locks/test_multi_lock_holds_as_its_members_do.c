@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A multi lock whose members are acquired in turn has no znode of its own: its hold is
  * as valid as its members' are, and nothing else counts. The session in which it was
  * asked for proves nothing when the members live in others, or are there by znodes

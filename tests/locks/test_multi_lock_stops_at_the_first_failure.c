@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's multi lock goes on to acquire after one of its locks has failed, gives each of
  * them the whole time, and two of them with their lists in opposite order wait for each
  * other for ever. Here the first failure ends it, one deadline is for all, and the order

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A multi lock knows its members by their structs, which are the user's: one that was
  * closed and made anew, at another path or of another client, is not the member any
  * more. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-315, 335, 462: a fault or an interrupt between the create of a lease and the
  * note of it left a lease that nobody has, for as long as the session lived, and in the
  * end a semaphore that was always full. */

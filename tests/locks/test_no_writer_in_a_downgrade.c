@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-276, CURATOR-621: a writer that waited already was granted while another one
  * downgraded, because the read lock's znode stood behind it. Here, from the grant of the
  * write lock to the release of the read lock, nobody else writes, at whatever moment

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-75: whoever waited for a lease slept on when the shared count was raised. Here a
  * raised count serves as many as there is room for, a lowered one takes nothing from
  * anybody, and neither is missed in an interruption. */

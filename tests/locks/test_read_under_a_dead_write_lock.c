@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator grants a read lock to whoever has the write lock by its own books, although the
  * session may be gone, and somebody else hold the write lock. Here the znode of the write
  * hold is checked in the same transaction that makes the read lock's. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-211, CURATOR-307: a read lock whose own znode was missing from the listing was
  * granted, or died of the index 2147483647. Here that is a usual case: who waits without
  * a znode queues up again if the retry policy allows it, and is refused if not. */

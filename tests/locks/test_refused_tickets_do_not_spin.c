@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An ACL that gives contenders no READ: the multi that makes leases checks the ticket, and
  * is refused for good. It was sent again at once, five thousand times a second, and the
  * acquire was never answered. */

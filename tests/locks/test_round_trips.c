@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many round trips things take, counted in virtual time: every message takes
  * exactly LATENCY one way, so what took n round trips took 2 n LATENCY. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's semaphore takes several leases one by one. Two clients that want two of two
  * then have one each, and wait for each other for ever; and who wants more than there
  * are keeps everybody else out while it waits. Here all leases of an acquire are made in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A semaphore knows its shared count by its struct, which is the user's: once the count is
  * closed, the struct may be used for another one, or its memory for anything. The count
  * should be closed after the semaphore; who does not gets an answer. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Claims of one client that wait for leases have one ticket for all of them: leases change
  * hands without a request, and whoever else stands in P/locks has his turn all the same. */
 #include "cmocka_test.h"

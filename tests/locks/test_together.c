@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All recipes of one client on one path, or on a path and the one below it: each recipe
  * beside each recipe, in two clients. Each of the four goes on, or its callback says why
  * it cannot. The results are the tables of docs/recipes/together.md, which is the argument;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The world of test_together over the simulator's port. The simulator aborts if a persistent
  * watch and another one are on one path. */
 #include "cmocka_test.h"

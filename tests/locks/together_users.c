@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "together_users.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The recipes of test_together, each at work on one path: it goes on, round after round, or
  * its callback says why it cannot. */
 #ifndef TOGETHER_USERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What test_together needs of a world: two clients and the time. One world is over the
  * simulator's port, the other over the native transport in virtual time. */
 #ifndef TOGETHER_WORLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Frames for the tests of loop/native: written as hexadecimal digits, compared, cut off. */
 #ifndef UVZK_TEST_FRAMES_H
 #define UVZK_TEST_FRAMES_H

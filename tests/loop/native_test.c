@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The beginning and the end of a test of the native port (native_test.h). */
 #include "native_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A probe over a native port to scripted servers, and the loop of all three. */
 #ifndef NATIVE_TEST_H
 #define NATIVE_TEST_H

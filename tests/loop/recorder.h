@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A TCP relay in front of a server, on a thread of its own, that keeps all bytes of both
  * directions. It has one connection at a time. */
 #ifndef UVZK_TEST_RECORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A scripted server (scripted_server.h). */
 #include "scripted_server.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A ZooKeeper server on the test's own loop that does what the test says. It reads and
  * writes with the codec of loop/native. It answers the probes of the discovery and the
  * questions of the dialect by itself, and records everything else that its clients say:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numeric addresses: what is one, what the C client is given, who we are. */
 #include "cmocka_test.h"
 

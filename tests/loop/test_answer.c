@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers of the C client that cannot be those to their requests. The C client passes on
  * whatever a server sends. */
 #include "cmocka_test.h"

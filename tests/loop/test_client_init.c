@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public client over the real port: what init refuses, and that a refusal
  * leaves nothing on the loop. No server is needed. */
 #include "cmocka_test.h"

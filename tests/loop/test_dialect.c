@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What servers know: every order in which questions are asked, answered and lost. */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DIGEST-MD5: which challenges are read, and the hashes, which Python's hashlib has computed
  * from RFC 2831's formulas too. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The error map is total, lets no raw code through, and puts every code into
  * its class. */
 #include "cmocka_test.h"

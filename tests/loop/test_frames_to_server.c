@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A server understands what is written, also the requests that the C client does not have:
  * addWatch, multiRead, setWatches2, containers in a multi. What it answers is written again
  * with the same bytes. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jute: single values, lengths that are not true, frames and their limit. */
 #include "frames.h"
 

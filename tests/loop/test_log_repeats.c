@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines that come again and again: which of them are told, and when. */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of the ZooKeeper client on their way to a port's log: each takes the route that
  * its thread has entered, and so many are under way at most. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The native port with options.sasl, by DIGEST-MD5: nothing is sent before the server has
  * accepted the client, at every connection; and what follows each kind of refusal. */
 #include "native_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The native port at servers that leave requests unanswered or break the protocol. */
 #include "native_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the native port asks its first server, and what it does without. */
 #include <string.h>
 

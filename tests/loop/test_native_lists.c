@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Long lists of names: what they cost while they are read, and that they cost nothing
  * afterwards. */
 #include "native_test.h"

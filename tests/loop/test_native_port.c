@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the native port says to servers, and what it makes of what they say. */
 #include "failing_allocator.h"
 #include "native_test.h"

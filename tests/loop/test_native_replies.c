@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the native port makes of replies that no request of its own can have: the server is
  * broken, or somebody on the path has changed them. */
 #include "native_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the native port sends, and when it is told not to have been sent; its end. */
 #include "native/native_port.h"
 #include "native_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When a turn of the native port runs: in the iteration of the loop that has brought what
  * asked for it, so that nothing need wake the loop; but one turn an iteration. */
 #include "native_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watches of the native port: armed, removed, and armed again on a new connection. */
 #include <stdio.h>
 #include <string.h>

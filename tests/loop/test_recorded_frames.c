@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the C client and a server really send each other is read, and written again with
  * the same bytes. */
 #define THREADED /* the C client's blocking calls */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A request is as long as it is counted before it is written (request_size.h). */
 #include "frames.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The submit thread, and what it is given by the window, over a client that takes
  * requests when the test lets it. */
 #include "cmocka_test.h"

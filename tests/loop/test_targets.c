@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which servers a search hands over when several of its targets have one address
  * (discovery/targets.h). */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TLS on one connection (native/tls.h), against a server of OpenSSL in the same process: whom
  * it believes, and that changed files are read again. live_tls_native has the same with real
  * servers. The certificates are made here. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program that uses OpenSSL on the loop's thread, and leaves errors in the queue that both
  * share: TLS goes on, says what is wrong with its own things, and leaves the program's errors
  * as they were (native/tls.h). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files of options.tls that cannot be used as they are (native/tls.h): each is refused
  * with a sentence that says why, and nothing waits for a terminal or for another process. */
 #include "cmocka_test.h"

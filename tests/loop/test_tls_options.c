@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.tls: what is accepted, and what it says. */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A stream over TLS (native/stream.h), against a server of OpenSSL behind a socket: a server of
  * TLS 1.2 that begins a new handshake on the connection costs neither the connection nor what
  * waits to be sent. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whom a client trusts without ca= (native/tls.h): OpenSSL's own places if there are any, and
  * else the first of the places that systems have. This program stands in for the files, and for
  * those functions of OpenSSL that look for them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Replies and events: known bytes, each record written and read, what is cut off or not
  * true. */
 #include "frames.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests: known bytes, each record written and read, what is cut off or not true. */
 #include "frames.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What only the real port has: names, credentials, several servers, the C
  * client's manners, a loop that never stands still. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tls_peer.h"
 
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Certificates, and a server of OpenSSL in the same process: what TLS is tried against. */
 #ifndef TLS_PEER_H
 #define TLS_PEER_H

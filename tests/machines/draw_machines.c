@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes docs/machines.md from the machines' own tables. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One client and what owns the znode of its persistent node, PERSISTENT_PROCESS_PATH: that node, a
  * second one, and a lock with a fixed name. Each owner recognizes the znode by the client's
  * session, so two of them would take it from each other. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "owner_things.h"
 
 static int open_mutex(struct things *things, const char *path)

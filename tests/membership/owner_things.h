@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One of each recipe of a client, on any path: for tests of what goes together. */
 #ifndef OWNER_THINGS_H
 #define OWNER_THINGS_H

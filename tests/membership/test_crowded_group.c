@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A group with more members than one session may watch: all are listed, the caller is told
  * that the data of some are missing, one line is logged, and the rest of the session can still
  * watch what it needs. */

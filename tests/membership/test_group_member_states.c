@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One play with a group member that goes through every state of the request that lists its
  * group, disturbed at every single event, in every way there is: when the disturbance is over
  * the list is what it is to be, and nothing is left after the close. Which states the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An ephemeral znode has no children. What needs a znode below one that this client owns is
  * refused before it sends anything, and so is an owner whose znode would be above what is
  * open already. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A persistent node and a driver lock of one client at one path of a znode, or one of them
  * and a barrier: each would take the znode for its own, because it is in their session. The
  * second is refused before it sends anything. */

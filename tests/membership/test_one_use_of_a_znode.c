@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client uses one znode for one purpose. A shared count is opened before whatever makes its
  * znode as a parent; a barrier is not set or removed where something is below; a shared value,
  * a shared count, an atomic long, a barrier and a lock with a fixed name do not write one

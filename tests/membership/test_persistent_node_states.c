@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One play with a persistent node that goes through every state of its machine, disturbed at
  * every single event, in every way there is: the znode is there again when the disturbance
  * is over, it is gone after the close, and nothing is left. Which states the disturbances

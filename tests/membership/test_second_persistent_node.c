@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two persistent nodes of one client at one path, or two members of one group with one id:
  * the second is refused, or waits until the first is closed. Otherwise each would take the
  * znode for its own, because it is in their session, and set the other's data back for ever. */

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- A mutex: one client of ours in full, and other contenders as early as they can be, between session.m and
 -- session_rules.m. README.md says what is modelled and what is not.
 -- "-- src/...: f" above a rule is what of the library it stands for; `check` looks whether it is there.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- A semaphore: one client of ours in full, with up to two claims of a lease each, and others' leases as early as they
 -- can be, between session.m and session_rules.m. README.md says what is modelled and what is not. "-- src/...: f" and
 -- WITH_ as in mutex.m; `check` sets OURS, OTHERS and T.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- What each model has in common, before its own: one session of a client of ours, a leader and a follower behind it,
 -- one request at a time, the rule of the proof, and time in half ticks. `check` puts session.m, the model and
 -- session_rules.m together.

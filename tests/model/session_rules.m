@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- What each model has in common, after its own: connections, the end of a session, and time. A model has
 -- `forget`, `request_lost`, `end_session`, `needs_session`, and a rule that applies the follower's next transaction.
 

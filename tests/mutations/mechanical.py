@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutants that are made mechanically: of operators, conditions, calls and constants.
 
 Each place of src/ and loop/ that can be broken has a rank, which depends only on the seed and on

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A mutant, which is one small breakage of the library, and the mutants of by_hand/.
 
 A mutant of by_hand/ names a function and a text in it, and not a file, so that it still applies

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds and tests mutants in a copy of the project, never in the tree itself."""
 
 import hashlib

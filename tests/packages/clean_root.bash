@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # To be sourced. A Debian of this machine's suite that has the named packages and nothing else.
 # It needs root, a mirror and mmdebstrap; without one of them, the test is skipped.

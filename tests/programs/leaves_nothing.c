@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* leaves_nothing HOSTS COMMAND [ARGUMENT...]: runs a command and, if it ends well,
  * sees that the server has no znodes any more but its own. Empty containers count as
  * nothing: the server reaps them, which is waited for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What docs/guide/other-loops.md says of libuv's descriptor and timeout, and of the calls of
  * uvzk, for programs that run libuv's loop inside another one. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the benchmarks look at when a lock is granted: each way to break it is counted. */
 #include "exclusion.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A proof names all that the client holds and all that wait for it, and a multi fails as a
  * whole. A hold whose znode may not be read made every proof fail, for ever: whoever
  * waited for one was never answered, and no hold deleted by hand was noticed. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-604, CURATOR-206: two holders, because a znode made in one session was
  * still there when the next session listed the queue, and counted as its own. */
 #include "world.h"

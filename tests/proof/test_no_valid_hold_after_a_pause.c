@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curator's technical notes 10, 12 and 14: a process that was stopped for longer
  * than its session goes on believing that it holds. Here every hold says until when
  * it is valid, nobody else is granted before that, and the clock alone ends it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whoever needs a proof while one is under way that does not name its znode asks for
  * another one as soon as that is answered: only a proof that came to nothing is followed
  * by a rest, which is a good part of a tick. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many readers of a client wait behind a writer of another one. When that goes, the first
  * of them has a watch on its znode and needs nothing more; for each of the others it must
  * be found out that its znode stands, and one look is enough for them all. */

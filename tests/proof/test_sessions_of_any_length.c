@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Until when a hold is valid, where the session is not what it was: a server allows
  * less than the one before it; round trips take longer than the servers' tick; a
  * server hears late of its leader, and is then cut off from it; a client has been

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What a lock is (src/) knows nothing of the world: no libuv, no ZooKeeper client,
 # no thread, no clock, no I/O, and the allocator in memory.c alone.
 #   test_layers.sh check <nm> <source directory> <object>...

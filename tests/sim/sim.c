@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulation as a whole (sim.h): the heap of events, virtual time, the trace, and
  * the beginning and the end.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A ZooKeeper ensemble in memory, with virtual time: the second implementation of
  * engine/port.h. The tests of whole clients run on it, and uvzk_sim.h offers it to users.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The clock of a process (sim_clock). It runs at its own rate, and may jump forward. All
  * ports of a process have the same clock. */
 #include "sim_internal.h"

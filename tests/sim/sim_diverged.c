@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Servers that have diverged: what they show differs from what has been committed. Called
  * by sim_txn.c for each transaction at each follower, by sim_election.c at elections, by
  * sim_server.c for deletes, and by tests.

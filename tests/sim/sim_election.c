@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which server leads. After an election all servers that take part in it have the same
  * znodes, and a new epoch of zxids begins. sim_restart() and sim_depose() hold elections.
  *

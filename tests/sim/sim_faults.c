@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The faults, and some settings of clients and servers. Each fault is a public function
  * (sim.h) that a test may call. sim_set_faults() starts a scheduler, which calls the same
  * functions at random: sim__fault_tick() fires every 100 ms and decides for each client

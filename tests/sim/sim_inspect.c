@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a test asks the servers, and what it changes there as an operator (sim.h).
  * Questions read the leader's znodes, which are what has been committed. Changes are
  * transactions in the operator's session, which never ends and never lacks DELETE.

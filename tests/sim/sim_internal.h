@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator's own structures, and the functions that its files share:
  *
  *   sim.c          events, time, the trace        sim_random.c   the generator

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The client's I/O thread, as the C client has one: it connects, writes, pings and reads,
  * and puts into the loop's inbox what the loop has to know. sim_port.c calls it for
  * open() and to send requests, sim_link.c when an answer arrives, and sim_faults.c when a

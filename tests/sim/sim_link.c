@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A connection between a client and a server, and the messages on it. sim_io.c makes the
  * link for each attempt to connect. A link has two queues, which are first in, first out,
  * whatever the latency of each message.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The servers of the ensemble, and how far each of them is behind the leader. A
  * transaction is done at the leader at once. Each other server applies it later, in the
  * same order, and answers from what it has applied:

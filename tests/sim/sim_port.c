@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The client's loop: implements engine/port.h over a simulated connection. src/ calls the
  * port's functions at the end of this file; the events of the loop call the user back.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The only source of random numbers of a simulation: xoshiro256**, seeded by
  * splitmix64. */
 #include "sim_internal.h"

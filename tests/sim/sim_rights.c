@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Permissions that are missing for a time. Called by sim_faults.c at random, by
  * sim_inspect.c when a test takes READ, and by sim_txn.c for each delete.
  *

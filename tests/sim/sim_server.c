@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a server does with each request. sim_link.c calls sim__server_receive() when a
  * request arrives, and sim_member.c calls it for a request that had to wait. A request
  * passes through receive(), receive_rpc() and serve(); random faults are applied on the

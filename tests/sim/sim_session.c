@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When sessions end: a session, and its ephemerals, live as long as the leader hears of
  * the session.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The znodes of one server (struct sim__tree): finding and changing them, and the checks
  * with which a server refuses a write. Each server has a tree. sim_server.c checks every
  * write against the leader's tree, and sim_txn.c changes the trees. This file knows

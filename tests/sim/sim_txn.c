@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transactions. The server's files call them for every change of a znode, a permission
  * or a session. A transaction is done at the leader at once. If there are several
  * servers, it is also kept in a log until each of them has applied it, in its own time.

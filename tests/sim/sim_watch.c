@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watches of each server. A watch is on a path, either on the znode itself (data) or
  * on its children (child), and fires once. A persistent watch is on a path and on the
  * children of the znode there, and fires until it is removed.

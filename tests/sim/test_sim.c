@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the simulation as a whole: the port's contract holds under all random faults,
  * the same seed gives the same history, the trace, and misuse of the port. */
 #include "cmocka_test.h"

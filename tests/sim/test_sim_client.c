@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the simulated client and its connection: lost requests and replies, resets and
  * silence, stopped processes, close() in every state, clocks, batches and handles. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of an ensemble of simulated servers: servers that lag behind the leader, clients
  * that move between servers, and an old leader that is cut off. */
 #include "cmocka_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the simulated server: znodes, multis, watches, permissions, sessions, and a
  * follower that has lost its leader. */
 #include "cmocka_test.h"

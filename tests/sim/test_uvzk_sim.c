@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the simulator as users have it, through uvzk.h and uvzk_sim.h only: each fault
  * has its documented effect on a program that uses locks. */
 #include "cmocka_test.h"

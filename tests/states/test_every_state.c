@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One scene of each recipe, ended at every moment, in every way there is: whoever asked is
  * answered once, nothing is left behind, neither here nor at the server, and the next
  * one gets the lock at once. Which states of the machines inside the endings have met is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The scenes of test_every_state.c: one client whose requests pass through every state of
  * a recipe by a script, in a simulation that goes the same way each time.
  *

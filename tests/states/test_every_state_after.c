@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* After an ending: what must have become of everything. */
 #include "test_every_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which states of the machines inside have met which ending: counted, printed, checked. */
 #ifndef UVZK_TEST_EVERY_STATE_MET_H
 #define UVZK_TEST_EVERY_STATE_MET_H

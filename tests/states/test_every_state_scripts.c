@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The scripts: each recipe's way through all states that it has. */
 #include "test_every_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is the simulated world true? The same script of requests goes to a real server and to
  * simulated ones, request by request. What both say must be the same: every reply, every
  * event, in the same order, but for times and ids (wire_peer.h). The script is random: the

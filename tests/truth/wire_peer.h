@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session with a server, over a blocking socket, one request at a time. What the server
  * says is told as lines of text, in which ids and times are replaced by what does not
  * depend on the server: zxids count from the beginning, sessions have the numbers of their

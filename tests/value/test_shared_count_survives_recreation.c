@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SharedCount freezes when its znode is deleted and made again: the read that follows
  * the deletion finds nothing, sets no watch and tells nobody; Curator goes on telling 5
  * while the count is 77, then 78, until the connection is lost one day.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a shared value and a shared count promise, one by one. */
 #include "cmocka_test.h"
 

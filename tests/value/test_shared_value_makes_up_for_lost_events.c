@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CVE-2024-23944: an event of a znode that may not be read at that moment is never told,
  * and the watch is used up: a SharedValue whose READ was withdrawn for a moment does not
  * learn of any later set. Here it looks again, about once a session timeout, and a value

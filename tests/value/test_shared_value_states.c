@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One play with a shared value that goes through every state of its machines, disturbed
  * at every single event, in every way there is: everybody is answered once, what is
  * known comes to be what the znode has, and nothing is left. Which states the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-329, CURATOR-688: a shared value that takes a value for new by its version
  * number ignores the version 0, and after 2147483647 sets, when the number turns
  * negative, everything; and it takes a znode that was made again for an old one. The

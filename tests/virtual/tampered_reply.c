@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One function for each way to change a reply within (tampered_reply.h). Each reads the
  * reply with the codec of loop/native, changes a field, and writes it again. */
 #include "tampered_reply.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A reply that is changed within, so that it cannot be the one to its request any more.
  * What may be done to it is said in tampering.h. */
 #ifndef UVZK_TAMPERED_REPLY_H

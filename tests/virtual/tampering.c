@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which reply is tampered with, and how what is left of it arrives (tampering.h). The other
  * file, tampered_reply.c, has the replies that are changed within. */
 #include "tampering.h"

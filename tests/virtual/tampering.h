@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Somebody between a client and its server who changes replies: a frame in
  * sim->faults.tamper of a million, each in another way. The requests arrive as they are.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reply to each kind of request, cut behind each of its bytes. The request may have been
  * executed, so its status is UVZK_ECONNLOSS; the next requests get their replies. */
 #include "probe.h"

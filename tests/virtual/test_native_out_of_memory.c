@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The native transport without memory: the n-th allocation of the library fails, once or for
  * three seconds, for growing n, until one runs through. Meanwhile two clients take turns
  * at a mutex, their connections are reset, one session is ended, and the servers do not know

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A listing that is longer than a native client takes. The connection ends behind it, and the
  * directory is listed again on the next one. This is not done more often than the pauses
  * between these connections allow, which grow; and a wait ends at its time-out. */

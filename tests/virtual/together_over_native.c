@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The world of test_together over the native transport in virtual time. */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of libuv that the native transport uses, in the virtual time of a simulation: a
  * program that links this has no other loop. Each process has a loop of its own.
  *

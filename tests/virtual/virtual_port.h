@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ports of the native transport in virtual time, and their random faults.
  *
  *   uvzk client ── native port ── stream ══ bytes ══ outside_client ── simulated server

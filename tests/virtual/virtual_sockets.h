@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sockets of the native transport (discovery/sockets.h) as streams
  * of bytes between processes and simulated servers, in virtual time. A server has the
  * address 127.0.0.1 and the port VIRTUAL_PORT plus its number.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // What bench/tasks does, by etcd's own client for Go: the same options, the same JSON. A task is
 // a goroutine with a concurrency.Mutex. Tasks that share a path have a concurrency.Session each,
 // because the key of a mutex has the name of its session's lease.

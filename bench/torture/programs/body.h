@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the lock programs in C have in common: body.py says what they say and hear. */
 #ifndef TORTURE_BODY_H
 #define TORTURE_BODY_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The body of the lock programs in Python: what each does with its lock, whoever grants it.
 
 A lock program is one process. It is told "lock" on its standard input, and then does what a program does that

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """What the commands run while they hold their lock. The token is where each of them puts it: uvzk lock in $UVZK_TOKEN,
 etcdctl lock in $ETCD_LOCK_REV. Its input is that of the program that has run them, because etcdctl gives it none. They end it with SIGTERM when the lock is lost, if they do."""
 

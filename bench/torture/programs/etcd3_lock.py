@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """etcd3_lock.py SERVERS NAME TIMEOUT_MS: python-etcd3's Lock.
 
 https://python-etcd3.readthedocs.io/en/latest/usage.html#lock: `with etcd.lock('name', ttl=20) as lock`. "The lock will be released

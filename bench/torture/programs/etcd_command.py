@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """etcd_command.py SERVERS NAME TIMEOUT_MS: `etcdctl lock` of the interface 3.
 
 https://github.com/etcd-io/etcd/tree/release-3.4/etcdctl#lock-options-lockname-command-arg1-arg2-: `etcdctl lock NAME COMMAND`. The

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """kazoo_leader.py SERVERS NAME TIMEOUT_MS: kazoo's Election; who leads holds.
 
 https://kazoo.readthedocs.io/en/latest/api/recipe/election.html: "election.run(my_leader_function)", which is called when the election

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """kazoo_lock.py SERVERS NAME TIMEOUT_MS: kazoo's Lock.
 
 https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html: "with lock:". The program listens to the connection's states, as

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """kazoo_semaphore.py SERVERS NAME TIMEOUT_MS: kazoo's Semaphore of two leases.
 
 https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html#kazoo.recipe.lock.Semaphore: "with semaphore:". That a lease is lost, only

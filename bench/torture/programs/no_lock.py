@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """no_lock.py: the control that must lose updates. Every process believes that it holds."""
 
 import body

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """uvzk_command.py UVZK SERVERS NAME TIMEOUT_MS: `uvzk lock`, docs/guide/command.md.
 
 The session's time-out and the servers' tickTime are given; all else is as it comes: SIGTERM before the validity of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_leader SERVERS NAME TIMEOUT_MS c-client|native latch: a lock program (body.py says what
  * that is) whose lock is an election: the leader holds, and resigns to release.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk_lock SERVERS NAME TIMEOUT_MS c-client|native mutex|reentrant|semaphore: a lock program
  * (body.py says what that is) with uvzk's mutex, as examples/mutex.c uses it; with the
  * same, which its owner acquires and releases twice, as in examples/owners.c; or with a

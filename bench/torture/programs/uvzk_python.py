@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """uvzk_python.py UVZK SERVERS NAME TIMEOUT_MS: `uvzk serve` as the child of a program, docs/guide/python.md.
 
 The page says to ask valid_for_ms() before each step that must not be done twice, and to pass the token to the store."""

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded into a server, so that its wall clock can be stepped: it is as many seconds ahead
  * as the file in $TORTURE_CLOCK says, an int64_t, which may change at any time. Clocks that
  * cannot be set stay as they are. */

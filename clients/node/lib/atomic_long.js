@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An atomic long: a number that all clients change one after the other, as Curator's DistributedAtomicLong. */
 'use strict'
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waits that an AbortSignal ends. */
 'use strict'
 

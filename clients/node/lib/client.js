@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A client: it has one connection to a daemon, and another one when that has ended. */
 'use strict'
 

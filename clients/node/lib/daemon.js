@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon `uvzk serve`: as a child of this process, or the one that has a socket. */
 'use strict'
 

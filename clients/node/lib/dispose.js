@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The symbol of `await using`, for runtimes that have none. */
 'use strict'
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of JSON with integers of 64 bits, which JSON.parse() would round. */
 'use strict'
 

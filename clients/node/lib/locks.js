@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Locks: a mutex, the two sides of a read-write lock, a semaphore, and several locks as one. */
 'use strict'
 

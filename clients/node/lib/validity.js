@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Until when a hold is valid: the daemon's file in memory, and the clocks.
  *
  * docs/guide/serve.md describes the file. It can be read at any moment, and without a turn of the loop. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Locks on ZooKeeper for asyncio: Apache Curator's recipes, through the daemon `uvzk serve`.
 
     async with uvzk.connect("10.0.0.1:2181") as client:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Barriers: tasks wait until one is removed, or until so many members have entered and left."""
 
 from __future__ import annotations

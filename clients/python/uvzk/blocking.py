@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same for threads: Django, celery and scripts. Each call waits; any thread may make it.
 
     client = uvzk.blocking.Client("10.0.0.1:2181")

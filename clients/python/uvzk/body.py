@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The block of an `async with`: the hold is released at its end, and the block is cancelled if the
 hold is lost before that."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One connection to a daemon: requests, answers and events, each a line of JSON.
 
 It is used in the thread of its loop alone. It uses the loop's add_reader and add_writer, and no

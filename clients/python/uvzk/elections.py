@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elections, as Curator's LeaderLatch (the default) or LeaderSelector ("mutex") has them."""
 
 from __future__ import annotations

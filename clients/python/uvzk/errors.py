@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What may go wrong: one class for each thing that a program does differently.
 
 The codes are those of docs/errors.md and docs/guide/serve.md, and these of this package:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What becomes of connections in a process that is forked: it leaves them to its parent.
 
 The kernel's socket, and the event loop's epoll, are the same in both processes. So the forked one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A hold: how long it is valid, its loss, its release, and what is written and read under it."""
 
 from __future__ import annotations

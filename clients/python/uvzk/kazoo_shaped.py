@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A lock with the calls of kazoo's `Lock`, and the znodes of Curator's mutex.
 
 Locks of this package and kazoo's own do not exclude one another: kazoo names its znodes in another

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is no lock: shared values and counts, persistent nodes and groups. Each is opened by
 `async with`, and is closed at its end."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends the creates of contenders (creates.h). A contender that needs its node created only
  * marks its directory. In each round of a turn, settle.c has the creates of each marked
  * directory sent in the order of the acquires: now, or together with others that gather on

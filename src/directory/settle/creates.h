@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The creates of contenders: in which order they are sent, and which of them share a multi.
  *
  * In one directory, contenders are created in the order in which they were requested, even

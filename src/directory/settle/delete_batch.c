@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends all deletes of contenders' znodes (delete_batch.h); no other file does.
  * contender_request.c adds contenders to directories->to_delete, and a turn sends the
  * batches after it has settled the directories (client/round.c).

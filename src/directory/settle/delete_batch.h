@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Delete batches: deletes of several contenders' znodes that are sent in one multi, up to
  * 64 in each, with at most four requests in flight. So a lone delete is sent at once, and
  * many deletes share requests. A delete is repeated until the znode or its session is

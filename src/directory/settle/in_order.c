@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settles the directories of mutexes and read-write locks (in_order.h). settle.c calls
  * uvzk__settle_in_order once for each directory in which something has changed. It first
  * grants all contenders that may be granted, and then sends at most one of these requests:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directories whose contenders are granted in the order of their sequence numbers: those
  * of mutexes and of read-write locks. Which contender is next, and may it be granted? The
  * checks are made in this order:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sends one getChildren, and turns the names of its reply into the view of the directory
  * (listing.h), unless the kind of the directory has its own function for that. in_order.c,
  * leases.c and driver_lock.c decide when a listing is needed.

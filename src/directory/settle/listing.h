@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Listings (getChildren) of a lock directory.
  *
  * Before every listing there is the reply to a barrier on the same connection

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds out whether a contender of another kind came first (other_kinds_check.h), and reads
  * the directories in which it may be. in_order.c asks for its waiters, leases.c for leases,
  * before they grant.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The check for contenders of other kinds, before a contender is granted (other_kinds.h). */
 #ifndef UVZK_OTHER_KINDS_CHECK_H
 #define UVZK_OTHER_KINDS_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settles directories and ends them (settle.h). client/round.c calls it in each round
  * of a turn, client/lifecycle.c when a connection or a session is lost.
  *

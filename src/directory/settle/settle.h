@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is done for all directories of a session: they are settled in a turn, lose their
  * watches with a connection, and end with the session. */
 #ifndef UVZK_SETTLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creating a lease without a ticket (direct_lease.h). semaphore.c starts it for a new
  * lease request; leases.c calls the rest each time the lease directory is settled, and
  * grants the lease. At most one lease request of a directory is DIRECT, or UNCOUNTED

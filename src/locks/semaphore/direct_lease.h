@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A lease that is created without a ticket, while no other client uses the semaphore. An
  * acquire and its release then need three requests: the create, a listing of `locks`, and
  * the delete.

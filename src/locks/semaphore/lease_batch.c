@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gives leases to lease requests (lease_batch.h). leases.c calls it while it settles the
  * lease directory; at most one batch of a directory is in flight. The check of the ticket
  * makes sure that the leases are created only while the ticket holder holds `locks`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gives leases to the ticket holder and to the local lease requests that follow it, in
  * the order of their grants: leases that local claims have released, and new ones by one
  * multi. The multi is a check of the ticket holder's ticket, then the creates for one or

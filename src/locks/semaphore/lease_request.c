@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine of one lease request, and its places in the lists of its lease directory
  * (lease_request.h). The other files of this folder decide when a request gets a ticket,
  * creates leases or is granted, and call these functions, which move the machine. This

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A lease request is one claim's way to its leases: claim->extra of a semaphore's claim.
  * The claim's contenders are its ticket, which is in `locks`, and its leases.
  *

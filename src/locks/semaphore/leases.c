@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts and grants the leases of one lease directory (leases.h). leases_settle() at the
  * end of this file is called each time something has changed in the directory, and does
  * all steps in order: count the created leases, create more, grant, withdraw offers, list.

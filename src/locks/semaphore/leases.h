@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The `leases` directory of a semaphore, shared by all its local claims. Each claim has a
  * lease request, whose machine lease_request.h draws. The lease request whose ticket
  * holds `locks` is the ticket holder: one multi creates its leases and those of the local

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* InterProcessSemaphoreV2 and InterProcessSemaphoreMutex. A semaphore at path P has a
  * mutex in P/locks, whose znodes are the tickets, and leases in P/leases, which only the
  * mutex's holder may create (leases.h). A semaphore mutex is a semaphore of one lease.

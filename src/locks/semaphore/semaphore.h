@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What other recipes ask of a claim on a semaphore. */
 #ifndef UVZK_SEMAPHORE_H
 #define UVZK_SEMAPHORE_H

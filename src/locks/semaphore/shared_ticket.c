@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides which local lease requests share a ticket, which of them gets the ticket next,
  * and when the ticket is released (shared_ticket.h). leases.c asks whom the ticket may
  * serve and reports grants; semaphore.c makes ticket sharers and reports the ends of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One ticket serves several local lease requests: the one that has the ticket, which is
  * the first in line, and its ticket sharers, which have no ticket of their own. They are
  * served in the order of arrival, by the multi of the ticket holder or by leases that are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What one turn wants made in different directories leaves as one multi. Of such a multi
  * only the first error is told, its reply tells no czxid, and it may be lost: whatever
  * comes of it, each of those who asked has the outcome that it would have had alone, nobody

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A writer may be granted while the one before it, of the same client, is still to be
  * deleted: nobody passes that one. But of one that never held nobody knows whether it
  * stands; it and its successor may have been deleted by hand, and others been let in. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who was granted early, and who released before a delete had checked its znode, may never
  * have been first for the servers: its znode may have been deleted by hand, as a waiter's.
  * Nobody is granted early for the sake of such a znode, and a check counts only for what it

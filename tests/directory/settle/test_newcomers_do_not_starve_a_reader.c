@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A reader is granted once its znode has been seen after the last one before it went.
  * Writers of the same client that queue up behind it and give up, again and again, are
  * none of those: what becomes of their znodes must not make old what was seen of its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-716 and the herds behind it: one release wakes every waiter of a shared
  * lock object, each of which lists all children and sets its watch again. Here a
  * release costs what two waiters need, however many there are. */

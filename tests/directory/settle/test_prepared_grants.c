@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A contender behind several foreign contenders prepares when the second nearest one goes
  * (in_order.c): it is then granted without a request when the nearest one goes. Whatever
  * order they go in, it is granted once all of them have gone, and not before; and never if

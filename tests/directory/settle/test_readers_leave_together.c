@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Readers of one lock that come in a row are made in one multi, which gives them one
  * czxid, and so one token: they hold together. A writer has a transaction, and a
  * token, of its own. Whatever comes of such a multi, who asked before a writer has its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CURATOR-486, 678, 202: a release that fails forgets the hold, while its znode stands
  * on and blocks everybody, the same process included. Here a release lasts until the
  * znode is gone, through whatever happens, and then says so. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nobody waits for ever while others come and go. */
 #include "cmocka_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clients/node and Curator at the same locks, in both orders. The environment has how CuratorPeer.java is started,
  * UVZK_TEST_CURATOR. */
 'use strict'

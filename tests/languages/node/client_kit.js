@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of clients/node stand on: clients with a child or with a daemon's socket; kazoo, which sees the
  * znodes; cases, each of which ends in time, and leaves nothing behind.
  *

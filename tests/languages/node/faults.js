@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clients/node under faults: of its loop, its process, its daemon, the server, and in worker threads. What users of other
  * packages of locks complain of is tested here by its behaviour, too. The sessions are as short as the server has them. */
 'use strict'

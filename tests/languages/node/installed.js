@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* installed.js UVZK [UVZK_SIM_SERVER]: the packages are installed from their files into an empty project, without a network, without install
  * scripts and without a compiler. Both ways to load the package have the same classes. If UVZK needs no shared library, the
  * client starts its package's daemon, to which nothing else leads, and the test double its package's server. Otherwise it is

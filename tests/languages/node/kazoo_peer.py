@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """kazoo_peer HOSTS: what the tests of clients/node ask of kazoo: znodes, and locks with Curator's names. A request
 is a line of JSON, a list of the function's name and its arguments; the answer is a line, too."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clients/node: locks, over a child and over a daemon's socket. */
 'use strict'
 

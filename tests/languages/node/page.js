@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* page.js UVZK HOSTS PYTHON PAGE: each program of docs/guide/node.md prints what is shown behind it. */
 'use strict'
 

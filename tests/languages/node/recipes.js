@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clients/node: elections, watches, and what is no lock. */
 'use strict'
 

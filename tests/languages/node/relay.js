@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clients/node, whose daemon reaches the servers through a relay: it is cut, delayed and silent while programs hold a lock and
  * wait for it. Each client has a relay of its own. */
 'use strict'

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* simulated.js UVZK - - [CASE...]: the test double of clients/node, with uvzk-sim-server of $UVZK_SIM_SERVER_COMMAND. */
 'use strict'
 

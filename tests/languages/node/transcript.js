@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clients/node says what tests/languages/transcript says, and understands what it hears. No daemon: it is played. */
 'use strict'
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Uses all of the package. It is never run.
 import * as uvzk from 'uvzk'
 import { startSimulatedServer } from 'uvzk/testing'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of clients/python stand on: clients with a child or with a daemon's socket, and
 tasks. The rest is that of the command's tests."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "contention.h"
 
 static void take(struct contention_user *contention_user);

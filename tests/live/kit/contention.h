@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several users that take a lock, hold it for a while, release it and take it again,
  * until contention_stop. The valid holds are counted at each grant. All users are in one
  * world. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A shared count of a live process. Its callbacks are recorded. */
 #ifndef COUNTER_H
 #define COUNTER_H

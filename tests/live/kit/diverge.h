@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a member that has diverged, as servers of ZooKeeper do if leaders die at the
  * wrong moment (docs/operations.md): the member records transactions as executed that it
  * has never received. Later transactions do not repair its tree. */

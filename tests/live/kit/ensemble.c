@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Three ZooKeeper servers as child processes, for the live tests. Tests and servers.c
  * call it; zk_process.c starts and ends each server.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A real ZooKeeper ensemble for one test program: three servers as child processes on the
  * loopback addresses 127.0.0.1 to 127.0.0.3, with free ports and temporary directories.
  *

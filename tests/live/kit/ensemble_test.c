@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the ensemble of the live tests: whether what it reports about its members is
  * true, and whether its faults have the effects that the other tests rely on. */
 #include <errno.h>

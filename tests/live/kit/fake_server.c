@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A listening port that is not a ZooKeeper server: it accepts connections and answers as
  * its kind says. Tests of a missing connection call it. All of it runs on the test's
  * loop. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A listening port on the test's own loop that is not a ZooKeeper server. */
 #ifndef FAKE_SERVER_H
 #define FAKE_SERVER_H

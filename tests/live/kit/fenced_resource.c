@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "fenced_resource.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A resource that fencing tokens protect: a file that holds the largest token which it
  * has seen. Several processes share it. */
 #ifndef FENCED_RESOURCE_H

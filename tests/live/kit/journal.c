@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the journal of a lock, one line for each entry and exit, and checks it. Test
  * processes write it; the test that started them checks it at the end.
  *

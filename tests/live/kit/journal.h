@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A journal: a file to which several processes append what they did with one lock, and
  * its check. Each line is one record. who: any word without spaces.
  *   E who token permits    a holder enters and takes this many permits

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the tools of the live tests, with real servers and processes: the other tests
  * rely on what the tools report. The argument is the path of the program
  * with_zookeeper. */

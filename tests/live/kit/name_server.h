@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A DNS server on the test's own loop. Every name has the same addresses: at most one of
  * each family. The server can hold its answers back. */
 #ifndef NAME_SERVER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An atomic long of a live process. Its callbacks are recorded. */
 #ifndef NUMBER_H
 #define NUMBER_H

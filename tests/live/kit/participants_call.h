@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One call of uvzk_lock_participants and its result. */
 #ifndef PARTICIPANTS_CALL_H
 #define PARTICIPANTS_CALL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A child process with which a test exchanges lines, on the test's own loop. */
 #ifndef PEER_H
 #define PEER_H

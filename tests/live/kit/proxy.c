@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A TCP proxy between the clients and the server of a live test. Tests and world.c call
  * it; all of it runs on the test's loop.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A TCP proxy in front of one ZooKeeper server, on the test's own loop. It knows the
  * frames of the protocol, and can lose requests and replies as a network can. */
 #ifndef PROXY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #define THREADED /* declares the blocking calls */
 #include "raw.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocking calls of the C client, by which a test reads and changes znodes without the
  * library under test. Every call blocks the caller. */
 #ifndef RAW_H

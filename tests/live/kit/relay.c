@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Forwards TCP connections between two members of an ensemble, and can hold the bytes of
  * each direction back. ensemble.c calls it, with one relay for each ordered pair of
  * members.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A TCP forwarder whose bytes can be held back in either direction, while both ends stay
  * connected. It does not interpret the bytes. It runs in a thread of its own, also while
  * the test blocks. It is for connections between servers; proxy.h is for those of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a libuv loop until something is true. */
 #ifndef RUN_LOOP_H
 #define RUN_LOOP_H

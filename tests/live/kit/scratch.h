@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A temporary directory for one test, in memory (/dev/shm) if possible. The next test
  * removes the directory of a test that was killed. */
 #ifndef SCRATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One standalone ZooKeeper server as a child process, for the live tests and
  * with_zookeeper. zk_process.c starts and ends the process; this file keeps its options,
  * port, directory and configuration, so that a killed server can be restarted with the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A real standalone ZooKeeper server for one test: a child process with a free port and a
  * temporary directory. The functions block the caller. */
 #ifndef SERVER_H

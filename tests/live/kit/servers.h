@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The servers of a test program, which all its worlds use: either one server or an
  * ensemble of three. */
 #ifndef SERVERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stops one thread of another process by ptrace. It stops the thread only where it waits,
  * because a thread that is at work may hold locks that others need. Also, Java collects
  * garbage only when each thread has stopped by itself or waits, so the whole process

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stops one thread of another process, as if it got no processor time, while the other
  * threads go on. */
 #ifndef STALL_H

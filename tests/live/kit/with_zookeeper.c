@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* with_zookeeper [--tick MS] [--heap MB] [--containers MS] [--netty] [--long-lived]
  *                [--config FILE] -- COMMAND [ARGUMENT...]
  *

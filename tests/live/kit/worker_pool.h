@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Workers that acquire a lock, hold it for a few iterations of the loop, release it, and
  * begin again. In Curator's tests, threads that sleep in between do this. Every iteration
  * of the loop looks at all workers and moves each one on that is ready. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The world of the live tests: begins and ends it, runs its loop, and changes and reads
  * znodes through a session of its own (raw.c). Tests, hold.c and process.c call it.
  *

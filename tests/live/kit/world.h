@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The world of the tests of whole clients on real servers: a loop, processes on it, their
  * holds (hold.h), and a raw view of the servers through a session of its own.
  *

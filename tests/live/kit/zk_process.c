@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One ZooKeeper server as a child process: its configuration file, its start, its end,
  * and questions by four-letter words. server.c and ensemble.c call it. All functions
  * block, and none needs a loop. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One ZooKeeper server as a child process, alone or as a member of an ensemble: started
  * with a configuration file, asked by four-letter words, and ended by its process id. */
 #ifndef ZK_PROCESS_H

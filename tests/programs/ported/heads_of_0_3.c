@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program of 0.3 whose callbacks begin on the line of their head. */
 // clang-format off
 #include <stdio.h>

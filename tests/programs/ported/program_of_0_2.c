@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program of uvzk 0.2 that uses all that 0.3 has changed. tests/programs/carries_over
  * runs docs/0.2-to-0.3.sed, and the scripts after it, over a copy of it. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* As program_of_0_2.c, for uvzk.hpp. */
 #include <cstdio>
 #include <string_view>

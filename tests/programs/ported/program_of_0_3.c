@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program of uvzk 0.3 that uses all that 0.4 has changed. tests/programs/carries_over
  * runs docs/0.3-to-0.4.sed over a copy of it. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* As program_of_0_3.c, for uvzk.hpp. */
 #include <cstdio>
 #include <uvzk.hpp>

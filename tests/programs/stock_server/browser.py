@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The live page in headless Chromium, as its reader has it: texts, sizes, colours. Ends the program
 with 77 (skipped) where there is no Chromium to drive. It needs the system's own Python, which has
 Selenium."""

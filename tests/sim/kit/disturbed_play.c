@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "disturbed_play.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A play: a script of what a user does with one object, which is disturbed at every single
  * event, in every way there is. Whatever happens, the object is as it is to be when the
  * disturbance is over, and nothing is left. Which states of the object the disturbances have

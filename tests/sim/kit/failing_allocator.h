@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An allocator for tests that makes the n-th allocation of the library fail, and counts
  * the allocations. It is one for the whole program. */
 #ifndef UVZK_SIM_FAILING_ALLOCATOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Acquires and releases one lock for one thread of a foreign client. The tests call it.
  * It uses foreign_contender.c for each znode.
  *

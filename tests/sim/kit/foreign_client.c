@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One client of another library: its sessions, connection states, requests, watches and
  * background deletes. foreign_contender.c sends its requests through this file and has
  * its znodes deleted here.

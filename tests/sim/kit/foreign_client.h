@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A simulated client of another library in the same ensemble. It uses nothing of src/
  * except base/list.h and port.h. Over port.h it sends the requests of Curator, kazoo or
  * go-zookeeper, in the order in which the library sends them, and with the library's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One znode of a foreign client in one directory, from its create until it may hold.
  * foreign_claim.c begins and ends it; foreign_client.c sends its requests and wakes it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A simulated process with a group member. All callbacks are recorded.
  *
  * Each callback is checked, and the trace is printed before the test fails: a status of the

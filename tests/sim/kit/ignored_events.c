@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ignored_events.h"
 
 void ignore_no_connection(struct uvzk__port_user *user,

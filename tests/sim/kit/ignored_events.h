@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The callbacks of a port's user that do nothing, for simulated clients that need neither
  * the reason why there is no connection nor log lines. */
 #ifndef UVZK_SIM_IGNORED_EVENTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the structures of a client between two events: each list's links, and each
  * counter against a new count. The world of the simulated tests calls it after every
  * event.

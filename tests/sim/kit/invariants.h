@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The invariants of all structures of a client, which must hold between any two events.
  * The state machines check their own invariants at each transition (invariant_holds() in
  * their files). This file checks across structures: each list's members, and each counter

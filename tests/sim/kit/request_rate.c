@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "request_rate.h"
 
 #define SECOND_MS 1000U

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Detects a client that repeats refused requests without a pause: counts how many
  * requests a port submits in each second since request_rate_begin. */
 #ifndef UVZK_SIM_REQUEST_RATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Probes (tests/kit/probe.h) over the simulator's port, and cmocka fixtures with one or
  * two of them. */
 #include "probe.h"

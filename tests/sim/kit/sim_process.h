@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a test can do only to a simulated process: faults, its lines in the trace, and a
  * look inside its client. */
 #ifndef UVZK_SIM_KIT_SIM_PROCESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A simulated process that does nothing but produce an event every period_ms. With it a
  * test can run a simulation event by event, and still act at given times. */
 #ifndef UVZK_SIM_TICKER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A simulated process with a client and a shared value. Tests of src/value call it.
  *
  * The one idea: the callbacks check themselves. on_value and on_set compare each callback

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A simulated process that shares a value: a client with a shared value, and sets of it.
  * All callbacks are recorded.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The world of the simulated tests: it runs the simulation, checks it at every step,
  * keeps the trace and ends everything. Tests and hold.c call it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The world of the tests of whole clients: a simulated ensemble, its processes, and their
  * holds (hold.h). All callbacks are recorded.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 "use strict";
 // The body of the lock programs in JavaScript; body.py says what it says and hears.
 

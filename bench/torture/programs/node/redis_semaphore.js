@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 "use strict";
 // redis_semaphore.js SERVERS NAME TIMEOUT_MS [semaphore]: the package redis-semaphore: Mutex on one server, RedlockMutex on several;
 // or Semaphore, of two, on one server.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 "use strict";
 // redlock.js SERVERS NAME TIMEOUT_MS: the package redlock, on one server or on five.
 //
