@@ -61,6 +61,8 @@ class Program:
     def stop(self):
         """SIGSTOP of all its processes, as of a machine that stands still. Who is stopped starts nothing."""
         self.stopped = []
+        if self.ended():
+            return  # another process may have its number by now
         while new := [pid for pid in family(self.process.pid) if pid not in self.stopped]:
             self.signal_all(signal.SIGSTOP, new)
             self.stopped += new
