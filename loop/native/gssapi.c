@@ -9,9 +9,12 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/list.h"
@@ -35,6 +38,17 @@ struct uvzk__gssapi {
     uint64_t renew_at;            /* by uvzk_now(), of the thread alone; 0: never */
 };
 
+/* MIT's library destroys its mutexes when the process exits, and aborts if a call uses one
+ * afterwards. So no call begins once the process exits, and the exit waits for the calls that
+ * have begun; for one that waits for a KDC, only a while. */
+#define EXIT_WAIT_MS 200
+
+static struct {
+    atomic_bool exits;
+    atomic_uint calls; /* of all threads, that have begun */
+    unsigned forks;    /* uvzk__forks() when the first client was made */
+} gssapi_process;
+
 struct uvzk__gssapi_exchange {
     struct uvzk__link link;
     struct uvzk__to_loop_entry to_loop_entry;
@@ -49,6 +63,44 @@ struct uvzk__gssapi_exchange {
     size_t challenge_length;
     struct uvzk__gssapi_result result;
 };
+
+/* ------------------------------------------------------------------------- at the exit */
+
+/* The calls of the threads of a parent are not this process's. */
+static void wait_for_calls(void)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+
+    atomic_store(&gssapi_process.exits, true);
+    for (int i = 0; i < EXIT_WAIT_MS && gssapi_process.forks == uvzk__forks() &&
+                    atomic_load(&gssapi_process.calls) > 0;
+         i++) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+static void register_exit(void)
+{
+    gssapi_process.forks = uvzk__forks();
+    (void)atexit(wait_for_calls);
+}
+
+/* On the thread, before and after each call of MIT's library. */
+static void begin_call(void)
+{
+    atomic_fetch_add(&gssapi_process.calls, 1);
+    if (atomic_load(&gssapi_process.exits)) {
+        atomic_fetch_sub(&gssapi_process.calls, 1);
+        for (;;) {
+            pause(); /* the process ends */
+        }
+    }
+}
+
+static void end_call(void)
+{
+    atomic_fetch_sub(&gssapi_process.calls, 1);
+}
 
 /* ------------------------------------------------------------------------ on the thread */
 
@@ -74,7 +126,9 @@ static void renew_tickets(struct uvzk__gssapi *gssapi)
 {
     uint32_t before_s = gssapi->tickets.lifetime_s;
 
+    begin_call();
     uvzk__tickets_renew(&gssapi->tickets);
+    end_call();
     plan_renewal(gssapi);
     if (gssapi->tickets.lifetime_s <= before_s / 2 + 1) {
         gssapi->renew_at = uvzk_now() + RENEWAL_PAUSE_MS;
@@ -102,13 +156,17 @@ static void run_exchange(struct uvzk__gssapi *gssapi,
     exchange->waits = false;
     exchange->runs = true;
     pthread_mutex_unlock(&gssapi->mutex);
+    begin_call();
     uvzk__ticket_use_step(&gssapi->tickets, &exchange->use, &challenge,
                           &exchange->result);
+    end_call();
     plan_renewal(gssapi);
     pthread_mutex_lock(&gssapi->mutex);
     exchange->runs = false;
     if (exchange->ended) {
+        begin_call();
         free_exchange(exchange);
+        end_call();
     } else {
         exchange->arrives = true;
         uvzk__to_loop_push(exchange->to_loop, &exchange->to_loop_entry, exchange_arrives);
@@ -155,7 +213,9 @@ static void *gssapi_run(void *context)
         }
     }
     pthread_mutex_unlock(&gssapi->mutex);
+    begin_call();
     gssapi_destroy(gssapi);
+    end_call();
     return NULL;
 }
 
@@ -191,10 +251,12 @@ static void init_changed(pthread_cond_t *changed)
 
 int uvzk__gssapi_new(const char *list, struct uvzk__gssapi **made)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct uvzk__gssapi *gssapi = uvzk__calloc(1, sizeof(*gssapi));
     int status = gssapi == NULL ? UV_ENOMEM : uvzk__forks_begin();
 
     if (status == 0) {
+        (void)pthread_once(&once, register_exit);
         status = uvzk__tickets_init(&gssapi->tickets, list);
     }
     if (status != 0) {

@@ -7,7 +7,9 @@
  * Who owns what. The loop's thread owns an exchange, but for the time of a step. It may end
  * the exchange then, too: the thread frees it when its call returns. The thread owns itself,
  * its options and its tickets. uvzk__gssapi_free tells it to end, and does not wait: a call
- * that waits for a KDC holds up nobody, and the thread frees everything some seconds later. */
+ * that waits for a KDC holds up nobody, and the thread frees everything some seconds later.
+ *
+ * The exit of the process waits for a call that the thread is in, 200 ms at most. */
 #ifndef UVZK_GSSAPI_H
 #define UVZK_GSSAPI_H
 

@@ -41,6 +41,18 @@ static struct world world;
 static struct process a, b;
 static struct hold first, second;
 
+/* The first contender that a directory ever had needs no listing, and so no READ. */
+static void use_first_number(const char *path)
+{
+    char prefix[64], made[64];
+
+    (void)snprintf(prefix, sizeof(prefix), "%s/first-", path);
+    assert_int_equal(zoo_create(world.raw, prefix, "", 0, &ZOO_OPEN_ACL_UNSAFE,
+                                ZOO_PERSISTENT_SEQUENTIAL, made, sizeof(made)),
+                     ZOK);
+    assert_int_equal(zoo_delete(world.raw, made, -1), ZOK);
+}
+
 static void make_directory(const char *path, uint32_t perms)
 {
     struct ACL entries[] = {{(int32_t)perms, {"world", "anyone"}},
@@ -50,6 +62,7 @@ static void make_directory(const char *path, uint32_t perms)
     assert_int_equal(zoo_add_auth(world.raw, "digest", "raw:raw", 7, NULL, NULL), ZOK);
     assert_int_equal(zoo_create(world.raw, path, "", 0, &acl, ZOO_PERSISTENT, NULL, 0),
                      ZOK);
+    use_first_number(path);
 }
 
 static void begin(const struct row *row)
