@@ -110,15 +110,12 @@ class Unit:
         late = self.deadline is not None and boottime() >= self.deadline
         return late and self.process.poll() is None
 
-    def end(self):
-        """Whatever has failed: nothing that was stopped stays."""
+    def kill(self):
+        """What was stopped. The kernel continues a stopped process group whose parents are gone, and hangs
+        up on it: so the last ones may have ended by themselves."""
         for pid in self.stopped:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-
-    def kill(self):
-        for pid in self.stopped:
-            os.kill(pid, signal.SIGKILL)
 
     def restart(self):
         self.process.wait()
@@ -242,4 +239,4 @@ def cases(namespace):
         main(namespace)
     finally:
         for unit in manager.units:
-            unit.end()
+            unit.kill()
