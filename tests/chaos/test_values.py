@@ -210,9 +210,10 @@ class Watching(unittest.TestCase):
     def unset(self, mzxid):
         watch, _ = self.watch(0, 0)
         watch.world.records.values.take_shown(shown(9, "4"))
-        watch.world.trees = {0: {"/count": SimpleNamespace(mzxid=mzxid)}}
+        watch.world.trees = {0: {"/count": SimpleNamespace(mzxid=mzxid, version=3)}}
         done = []
-        watch.by_operator = lambda server, act: done.append(server.number)
+        watch.by_operator = lambda server, act: act(SimpleNamespace(
+            set=lambda path, data, version: done.append((server.number, path, data[-1], version))))
         return watch.tell_stall(COUNT, watch.world.trees, 9), done
 
     def test_nobody_sets_it_for_long(self):
@@ -226,7 +227,7 @@ class Watching(unittest.TestCase):
         self.assertEqual(self.unset(10), ("servers", []))
 
     def test_nobody_can_as_the_servers_have_gone_back(self):
-        self.assertEqual(self.unset(8), ("diverged", [0]))
+        self.assertEqual(self.unset(8), ("diverged", [(0, "/count", 5, 3)]))  # nothing that was set since
 
     def test_what_they_have_lost_is_noted(self):
         watch, _ = self.watch(0, 0)

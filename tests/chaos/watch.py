@@ -156,7 +156,8 @@ class Watch:
         """Returns who is to blame that no client sets a value, and a text. Servers that have lost
         what they had answered show an older value than the clients know. The clients ignore it,
         and their sets fail because of its version. Then this sets the value, as an operator
-        would. Another leader may be in office since, which shows what was set meanwhile."""
+        would. Another leader may be in office since, which shows what was set meanwhile; or the
+        clients set it again, and only the version of what was looked at may be set over."""
         leader = self.world.ensemble.leader()
         tree = trees.get(leader.number) if leader else None
         if tree is None:
@@ -169,7 +170,7 @@ class Watch:
             return OURS, "nobody sets it"
         self.world.records.values.note_gone_back(lock.name, stat.mzxid)
         data = (int(content) + 1).to_bytes(4, "big") if lock.kind == "count" else b"anew"
-        self.by_operator(leader, lambda eyes: eyes.set(lock.path, data))
+        self.by_operator(leader, lambda eyes: eyes.set(lock.path, data, stat.version))
         return "diverged", "0x%x was shown, and the leader shows 0x%x" % (mzxid, stat.mzxid)
 
     def await_values(self, seconds):

@@ -106,8 +106,9 @@ class Connection:
         answer = self.ask(MULTI, body + struct.pack(">i?i", -1, True, -1))
         return struct.unpack_from(">i", answer)[0] == CHECK
 
-    def set(self, path, data):
-        self.ask(SET, text(path) + struct.pack(">i", len(data)) + data + struct.pack(">i", -1))
+    def set(self, path, data, version):
+        """Only if the znode has this version."""
+        self.ask(SET, text(path) + struct.pack(">i", len(data)) + data + struct.pack(">i", version))
 
     def set_perms(self, path, perms):
         self.ask(SET_ACL, text(path) + acl(perms) + struct.pack(">i", -1))
