@@ -196,7 +196,7 @@ class Redis(Own):
         """It is written in its place, because the server has mapped the file."""
         self.ahead_s[index] += seconds
         with open(self.clocks[index], "r+b" if self.clocks[index].exists() else "wb") as file:
-            file.write(struct.pack("=q", self.ahead_s[index]))
+            file.write(struct.pack("=q", 1000 * self.ahead_s[index]))
 
     def leftovers(self, _):
         return sum(self.keys(port) for port in self.ports)

@@ -4,7 +4,6 @@
  * that of a machine. Clocks that cannot be set are not changed. */
 #include "wall_clock.h"
 
-#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -16,16 +15,22 @@
 #define NS_IN_MS 1000000L
 #define NS_IN_S 1000000000L
 
-static _Atomic int64_t ahead_ms;
+static _Atomic int64_t own_ms;
+static const _Atomic int64_t *ahead_ms = &own_ms;
 
 void wall_clock_set_ahead(int64_t ms)
 {
-    atomic_store(&ahead_ms, ms);
+    atomic_store(&own_ms, ms);
+}
+
+void wall_clock_follow(const _Atomic int64_t *ms)
+{
+    ahead_ms = ms;
 }
 
 static struct timespec ahead_of(struct timespec now)
 {
-    int64_t ms = atomic_load(&ahead_ms);
+    int64_t ms = atomic_load(ahead_ms);
     now.tv_sec += (time_t)(ms / MS_IN_S);
     now.tv_nsec += (long)(ms % MS_IN_S) * NS_IN_MS;
     if (now.tv_nsec >= NS_IN_S) {
