@@ -545,9 +545,9 @@ UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
  *                         thread, at each connection
  *
  * GSSAPI runs on a thread of the client, which exists from uvzk_client_init to the close, or
- * longer: a close does not wait for a KDC, so the thread ends, and frees its memory, up to
- * some seconds later. A program must not unload the library meanwhile. While no KDC answers,
- * uvzk goes on trying; the code is UV_EHOSTUNREACH.
+ * up to some seconds longer: a close does not wait for a KDC, an exit of the process 200 ms
+ * at most. A program must not unload the library meanwhile. While no KDC answers, uvzk goes
+ * on trying; the code is UV_EHOSTUNREACH.
  *
  * If a server refuses the client, the session ends with UVZK_EAUTH, and the client does not
  * try again. If a server offers no SASL, or does not prove who it is, a client without a

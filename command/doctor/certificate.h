@@ -32,9 +32,9 @@ struct certificate {
     struct tls_exchange *tls; /* owned */
 };
 
-/* Connects to the address and begins a handshake; it is over when the exchange
- * is. name: a name, or an address. The struct must be zeroed; certificate_free frees what
- * it owns. */
+/* Connects to the address and begins a handshake; it is over when the exchange is.
+ * name: a name, or an address. The struct must be zeroed; certificate_free frees what it
+ * owns. */
 void certificate_look(struct certificate *, uv_loop_t *, const struct sockaddr *address,
                       const char *name);
 /* Ends it, unless it is over. */

@@ -33,8 +33,7 @@ struct server_words {
 int server_words_address(const char *address, struct sockaddr_storage *parsed);
 
 /* Connects to "10.0.0.1:2181" or "[fd00::1]:2181" and asks; word "": it only connects. The
- * question is over when the exchange is.
- * The struct must be zeroed. */
+ * question is over when the exchange is. The struct must be zeroed. */
 void server_words_ask(struct server_words *, uv_loop_t *, const char *address,
                       const char *word);
 /* Ends the question with UV_ETIMEDOUT, unless it is over. */

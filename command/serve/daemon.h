@@ -11,8 +11,7 @@
  * programs are told that, and that what they hold is lost. Each hold is released when its
  * program releases it or is gone, at the latest when the last validity that the program
  * was told has passed (served_hold.h). What is pending then gets a moment to be answered.
- * CLOSING: the session and all handles are being
- * closed. */
+ * CLOSING: the session and all handles are being closed. */
 #ifndef DAEMON_H
 #define DAEMON_H
 

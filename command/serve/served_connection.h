@@ -69,9 +69,9 @@ int served_connection_open(struct daemon *);
 /* The program has ended. Does nothing if the connection has ended. */
 void served_connection_end(struct served_connection *);
 
-/* Sends a line, at the end of the turn, and frees the object. If the program has not read what was sent before,
- * or if there is no memory (NULL), the connection is cut off. Does nothing but free the
- * object if the connection has ended. */
+/* Sends a line, at the end of the turn, and frees the object. If the program has not read
+ * what was sent before, or if there is no memory (NULL), the connection is cut off. Does
+ * nothing but free the object if the connection has ended. */
 void served_connection_send(struct served_connection *, json_t *);
 
 /* Counts a request, a hold or a watch. Returns false if there are too many: then an error

@@ -37,9 +37,9 @@ struct uvzk__native_port {
 };
 
 /* Creates a port. The options must have been checked by uvzk__options_read
- * (client/create.h); they are copied. tls: NULL for plain text; sasl: NULL for none; they are shared. The port's
- * functions may be called at once, but no callback runs before uvzk__port_loop_start.
- * Returns NULL if out of memory. */
+ * (client/create.h); they are copied. tls: NULL for plain text; sasl: NULL for none; they are
+ * shared. The port's functions may be called at once, but no callback runs before
+ * uvzk__port_loop_start. Returns NULL if out of memory. */
 struct uvzk__loop_port *uvzk__native_port_new(uv_loop_t *loop,
                                               const uvzk_client_options_t *options,
                                               struct uvzk__tls_context *tls,

@@ -19,9 +19,9 @@
  * SEEKING: the search probes the addresses of the connect string (discovery/search.h).
  * CONNECTING: the kernel connects, then TLS begins if it is wanted. ESTABLISHING: the
  * connect request is sent. AUTHENTICATING: only with SASL; the server is to accept the client
- * (authentication.h). Until then the session is not the one to continue. ASKING: the server is asked what it knows (port/dialect.h).
- * The user is not told of a session that is lost in this state, and the next connection
- * begins another one.
+ * (authentication.h). Until then the session is not the one to continue. ASKING: the server
+ * is asked what it knows (port/dialect.h). The user is not told of a session that is lost in
+ * this state, and the next connection begins another one.
  *
  * The session tries another server by way of SEEKING. It searches again only when no
  * server is left that answered the last search. */

@@ -48,8 +48,7 @@ static const char *fault_of_digest(const char *id)
                    length - letters <= 2 && hash[1 + length] == '\0'
                ? NULL
                : "options.acl: the id of digest is NAME:HASH, and the hash is the base64 "
-                 "of "
-                 "the SHA-1 of NAME:PASSWORD";
+                 "of the SHA-1 of NAME:PASSWORD";
 }
 
 static const char *fault_of_ip(const char *id)
@@ -176,8 +175,7 @@ const char *uvzk__acl_read(char *text, uvzk_acl_t *entries, size_t *count)
         end = read_entry(text, entry);
         if (end == NULL) {
             return "options.acl: not anyone, ours or ours-anyone-reads, and not a list "
-                   "of "
-                   "SCHEME:ID:PERMISSIONS, where PERMISSIONS are some of the letters "
+                   "of SCHEME:ID:PERMISSIONS, where PERMISSIONS are some of the letters "
                    "cdrwa";
         }
         fault = fault_of_identity(entry->scheme, entry->id);
