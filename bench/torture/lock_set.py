@@ -38,6 +38,7 @@ class Run:
         self.begun = self.ending = False
         self.pause_ms = options.pause_ms
         self.later, self.working = set(), set()
+        self.before_asking = {}  # what is done before a program is asked to lock the next time
         self.wires = Wires() if servers.ports else None
         self.programs = [Program(locks.command_of(lock, build, *self.place(number), self.timeout_ms), self.hears(number), log)
                          for number in range(PROCESSES)]  # fmt: skip
@@ -65,6 +66,16 @@ class Run:
             return None
         return self.holder
 
+    async def acquires_again(self, number, before, patience_s):
+        """Whether the program is granted the lock within so many seconds, having been asked for it after before()."""
+        self.before_asking[number] = before
+        end = time.monotonic() + patience_s
+        while await self.next_holder(end - time.monotonic()) is not None:
+            if self.holder == number and number not in self.before_asking:
+                return True
+        self.before_asking.pop(number, None)
+        return False
+
     # What a program says:
 
     def hears(self, number):
@@ -87,6 +98,7 @@ class Run:
 
     def ask_to_lock(self, number):
         if not self.ending:
+            self.before_asking.pop(number, lambda: None)()
             self.note("asked", number)
             self.programs[number].tell("lock")
 
