@@ -57,7 +57,7 @@ struct uvzk__gssapi_exchange {
     void (*made)(void *user);
     void *user;
     bool waits, runs, arrives; /* protected by the mutex */
-    bool ended;                /* while it runs: the thread frees it; protected */
+    bool ended;                /* the thread frees it; protected */
     struct uvzk__ticket_use use;
     void *challenge; /* owned */
     size_t challenge_length;
@@ -104,11 +104,17 @@ static void end_call(void)
 
 /* ------------------------------------------------------------------------ on the thread */
 
-static void free_exchange(struct uvzk__gssapi_exchange *exchange)
+/* The mutex is locked, but not while MIT's library is called. */
+static void free_exchange(struct uvzk__gssapi *gssapi,
+                          struct uvzk__gssapi_exchange *exchange)
 {
+    pthread_mutex_unlock(&gssapi->mutex);
+    begin_call();
     uvzk__ticket_use_end(&exchange->use);
+    end_call();
     uvzk__free(exchange->challenge);
     uvzk__free(exchange);
+    pthread_mutex_lock(&gssapi->mutex);
 }
 
 static void plan_renewal(struct uvzk__gssapi *gssapi)
@@ -164,12 +170,21 @@ static void run_exchange(struct uvzk__gssapi *gssapi,
     pthread_mutex_lock(&gssapi->mutex);
     exchange->runs = false;
     if (exchange->ended) {
-        begin_call();
-        free_exchange(exchange);
-        end_call();
+        free_exchange(gssapi, exchange);
     } else {
         exchange->arrives = true;
         uvzk__to_loop_push(exchange->to_loop, &exchange->to_loop_entry, exchange_arrives);
+    }
+}
+
+/* The mutex is locked. */
+static void take_exchange(struct uvzk__gssapi *gssapi,
+                          struct uvzk__gssapi_exchange *exchange)
+{
+    if (exchange->ended) {
+        free_exchange(gssapi, exchange);
+    } else {
+        run_exchange(gssapi, exchange);
     }
 }
 
@@ -199,11 +214,13 @@ static void *gssapi_run(void *context)
     struct uvzk__gssapi *gssapi = context;
 
     pthread_mutex_lock(&gssapi->mutex);
-    while (!gssapi->ends) {
+    for (;;) {
         struct uvzk__link *link = uvzk__list_take(&gssapi->exchanges);
         if (link != NULL) {
-            run_exchange(gssapi,
-                         UVZK__CONTAINER_OF(link, struct uvzk__gssapi_exchange, link));
+            take_exchange(gssapi,
+                          UVZK__CONTAINER_OF(link, struct uvzk__gssapi_exchange, link));
+        } else if (gssapi->ends) {
+            break;
         } else if (gssapi->renew_at != 0 && gssapi->renew_at <= uvzk_now()) {
             pthread_mutex_unlock(&gssapi->mutex);
             renew_tickets(gssapi);
@@ -344,17 +361,15 @@ void uvzk__gssapi_end(struct uvzk__gssapi_exchange *exchange)
     if (exchange == NULL || is_inherited(exchange->gssapi)) {
         return;
     }
-    pthread_mutex_lock(&exchange->gssapi->mutex);
-    bool runs = exchange->runs;
+    struct uvzk__gssapi *gssapi = exchange->gssapi;
+    pthread_mutex_lock(&gssapi->mutex);
     exchange->ended = true;
-    if (exchange->waits) {
-        uvzk__list_remove(&exchange->link);
-    }
     if (exchange->arrives) {
         uvzk__to_loop_take_back(exchange->to_loop, &exchange->to_loop_entry);
     }
-    pthread_mutex_unlock(&exchange->gssapi->mutex);
-    if (!runs) {
-        free_exchange(exchange);
+    if (!exchange->waits && !exchange->runs) {
+        uvzk__list_append(&gssapi->exchanges, &exchange->link);
+        pthread_cond_signal(&gssapi->changed);
     }
+    pthread_mutex_unlock(&gssapi->mutex);
 }

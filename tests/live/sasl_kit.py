@@ -159,7 +159,11 @@ class Relay:
     def accept(self):
         while True:
             near = self.listener.accept()[0]
-            far = socket.create_connection(("127.0.0.1", int(self.server.port)))
+            try:
+                far = socket.create_connection(("127.0.0.1", int(self.server.port)))
+            except OSError:
+                near.close()
+                continue
             self.ends += [near, far]
             for source, target in ((near, far), (far, near)):
                 threading.Thread(target=self.carry, args=(source, target), daemon=True).start()
