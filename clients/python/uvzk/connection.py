@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 from . import forking
 from .daemon import Link, Where, connect
+from .deadlines import Deadlines
 from .errors import UvzkConnectionError, UvzkError, error_of
 from .validity import ValidityFile, validity_file
 
@@ -74,6 +75,7 @@ class Connection:
         self.end: Optional[UvzkError] = None  # why there is no connection any more
         self.child = link.child
         self.validity: Optional[ValidityFile] = None
+        self.deadlines = Deadlines(loop)
         self._socket = link.socket
         self._socket.setblocking(False)
         self._longest_line = longest_line
@@ -220,6 +222,7 @@ class Connection:
             answered({"ok": False, "retriable": why.retriable, "unknown": op in CHANGES, **over})
         self._listeners.clear()
         self._answered.clear()
+        self.deadlines.close()
         if not self.ended.done():
             self.ended.set_result(None)
 

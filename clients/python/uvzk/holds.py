@@ -140,7 +140,7 @@ class Hold:
         self._asked = False
         self._late = False
         connection.listen("hold", self._number, self._happened)
-        self._timer = self._look_in(answer["valid_for_ms"] / 1000)
+        self._look_in(answer["valid_for_ms"] / 1000)
 
     @property
     def node(self) -> str:
@@ -235,7 +235,7 @@ class Hold:
             self._connection.loop.call_soon(self._on_revoke)
 
     def _end(self, reason: Optional[UvzkLost]) -> None:
-        self._timer.cancel()
+        self._connection.deadlines.forget(self._number)
         self._connection.listen_no_more("hold", self._number)
         self.lost.tell(reason)
 
@@ -253,16 +253,16 @@ class Hold:
         if self._slot is None and not self._asked:
             self._asked = True
             self._connection.send("valid", {"hold": self._number}, self._renewed)
-        self._timer = self._look_in(left_s)
+        self._look_in(left_s)
 
-    def _look_in(self, left_s: float) -> asyncio.TimerHandle:
+    def _look_in(self, left_s: float) -> None:
         if self._late:
             next_s = LATE_ANSWER_S
         elif self._slot is not None:
             next_s = left_s
         else:
             next_s = min(left_s, max(left_s * RENEWAL, SOONEST_S))
-        return self._connection.loop.call_later(min(next_s, LONGEST_S), self._look)
+        self._connection.deadlines.set(self._number, min(next_s, LONGEST_S), self._look)
 
     def _why_over(self) -> UvzkLost:
         if self._limit is not None and now_ms() >= self._limit:
