@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client_packages_tasks.js COMMAND HOSTS TASKS WARM_MS WINDOW_MS
+/* client_packages_tasks.js COMMAND HOSTS TASKS WARM_MS WINDOW_MS TRANSPORT
  *
  * Tasks of clients/node, with a child: each acquires a mutex of its own, releases it, and begins again. Prints one
  * object of JSON: the median time from an acquire to its grant, and cycles in a second, in the window after WARM_MS. */
@@ -7,11 +7,12 @@
 
 const uvzk = require('../clients/node')
 
-const [command, hosts, ...numbers] = process.argv.slice(2)
-const [tasks, warmMs, windowMs] = numbers.map(Number)
+const [command, hosts, ...words] = process.argv.slice(2)
+const [tasks, warmMs, windowMs] = words.map(Number)
+const options = ['--transport', words[3]]
 
 async function main() {
-  const client = await uvzk.connect({ hosts, command })
+  const client = await uvzk.connect({ hosts, command, options })
   await client.connected({ timeoutMs: 60000 })
   const begin = performance.now() + warmMs
   const end = begin + windowMs
