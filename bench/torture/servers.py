@@ -67,6 +67,7 @@ class ZooKeeper:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
         hosts = self.process.stdout.readline().strip()
         if not hosts:
+            self.close()
             raise NotThere("the ZooKeeper server did not come up")
         self.ports = (int(hosts.rpartition(":")[2]),)
 
@@ -122,8 +123,12 @@ class Own:
         self.directory = pathlib.Path(directory)
         self.ports = tuple(free_port(HOST) for _ in range(self.count))
         self.processes = [None] * self.count
-        for index in range(self.count):
-            self.begin_again(index)
+        try:
+            for index in range(self.count):
+                self.begin_again(index)
+        except BaseException:
+            self.close()  # nobody else has this object
+            raise
 
     def begin_again(self, index):
         directory = self.directory / f"server-{index}"
