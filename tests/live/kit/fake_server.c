@@ -121,7 +121,7 @@ static void grant_or_refuse(struct fake_server_connection *link, const char *req
 /* The C client itself sends pings and the end of the session. */
 static bool is_a_question(const char *request, ssize_t length)
 {
-    static const char ping[4] = {0, 0, 0, 11}, end[4] = {-1, -1, -1, -11};
+    static const unsigned char ping[4] = {0, 0, 0, 11}, end[4] = {255, 255, 255, 245};
     const char *type = request + 8;
     return length > 12 || (length == 12 && memcmp(type, ping, sizeof(ping)) != 0 &&
                            memcmp(type, end, sizeof(end)) != 0);

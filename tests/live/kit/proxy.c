@@ -262,7 +262,7 @@ static bool is_dropped(const struct proxy *proxy, const char *frame, size_t leng
 /* The answer to a connect request. */
 static void pass_greeting(struct proxy_link *link, const char *frame, size_t length)
 {
-    static const char of_no_length[4] = {-1, -1, -1, -1};
+    static const char of_no_length[4] = "\xff\xff\xff\xff";
     struct proxy *proxy = link->proxy;
     link->replies.greeted = true;
     note_session(proxy, frame, length);
