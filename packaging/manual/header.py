@@ -172,6 +172,8 @@ def read(name, text):
     for what, piece, empty_line, begins in tokens(text):
         if what == "comment" and TITLE.match(piece.split("\n", maxsplit=1)[0]):
             into, block = add_group(groups, piece), None
+        elif what == "comment" and piece.startswith("/* SPDX-"):
+            continue
         elif what == "comment" and head is None:
             head = plain(piece)
         elif what == "comment" and not begins and block and block.items:
