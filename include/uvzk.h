@@ -1,47 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk: Apache Curator's lock recipes for C programs on a libuv loop.
  *
- * Threads    Call the functions of a client, and of everything that belongs to it, on the
- *            thread of the client's loop; every callback runs there. uvzk never waits for
- *            a server or a name server on that thread.
- * Outcome    A call that returns less than 0 has done nothing, and none of its callbacks
- *            runs. An asynchronous call that returns 0 reports its outcome exactly once,
- *            later, never from inside the call.
- * Re-entry   A callback may start, cancel, release or close anything, its own object
- *            included, unless its comment forbids it.
- * Memory     The caller allocates clients, locks, holds and requests and fills them with
- *            zeros before their first use. The caller must not move or free them before
- *            their last callback begins (marked FINAL below), or a future before it is
- *            dropped. uvzk copies strings and bytes before a call returns. Pointers that
- *            are passed to a callback are valid until the callback returns.
- * Errors     A result is 0 or a negative code: one of libuv's, or one of UVZK_E*. If a
- *            comment names one of the following codes without a cause, the cause is this:
- *            UV_EINVAL: an argument is NULL or out of range. UV_ENOMEM: an allocation
- *            failed. UV_EBUSY: the struct is in use or was not zeroed. UVZK_ECLOSED: the
- *            client or the lock is closing, closed or not initialised. UVZK_ESTATE, of an
- *            init: the client is closing or not initialised; of a close: the object is.
- *            docs/errors.md explains every code.
- * Structs    A struct whose first field is `size` may grow at its end in later versions.
- *            Its init function sets `size`; where uvzk fills in such a struct for a
- *            callback, uvzk sets it. All other structs keep their fields and sizes. None
- *            of them contains a struct that may grow.
- * Units      Times are in milliseconds, sizes in bytes. Points in time are on
- *            CLOCK_BOOTTIME, which also runs while the machine is suspended.
- * Promise    docs/promise.md lists the assumptions (A1 to A10) that the statements in
- *            this header rest on, and what uvzk does not promise.
- * Names      A function is called uvzk_<noun>_<verb>, and its first parameter is the
- *            noun, as in uvzk_lock_acquire. An init function takes the parent first, as
- *            in libuv; a variant is called uvzk_<noun>_init_with_<what>. Then come the
- *            struct that receives the answer (hold, request, future), the arguments, and
- *            the callbacks. A uvzk_<noun>_<event>_cb receives that noun; all requests
- *            have one callback, uvzk_req_cb.
- * Status     The status that a callback of a request receives is described at the
- *            function that the request was passed to.
- * Sections   The title of each section says to which of three tiers it belongs. First
- *            lock: a client, a mutex and a hold; this is enough for most programs.
- *            Recipes: all other recipes of Curator. Advanced: what few programs need.
- *            A tier uses only the tiers before it. A section of the first two tiers
- *            begins with an example; together the examples are one program. */
+ * Threads   Call the functions of a client, and of everything that belongs to it, on the
+ *           thread of the client's loop; every callback runs there. uvzk never waits for
+ *           a server or a name server on that thread.
+ * Outcome   A call that returns less than 0 has done nothing, and none of its callbacks
+ *           runs. An asynchronous call that returns 0 reports its outcome exactly once,
+ *           later, never from inside the call.
+ * Re-entry  A callback may start, cancel, release or close anything, its own object
+ *           included, unless its comment forbids it.
+ * Memory    The caller allocates clients, locks, holds and requests and fills them with
+ *           zeros before their first use. The caller must not move or free them before
+ *           their last callback begins (marked FINAL below), or a future before it is
+ *           dropped. uvzk copies strings, bytes, arrays and options before a call
+ *           returns. Pointers that are passed to a callback are valid until the callback
+ *           returns.
+ * Structs   A struct whose first field is `size` may grow at its end in later versions.
+ *           Begin with its init function, which sets `size`; where uvzk fills in such a
+ *           struct, uvzk sets it. All other structs keep their fields and sizes. None of
+ *           them contains a struct that may grow.
+ * Units     Times are in milliseconds, sizes in bytes. Points in time are on
+ *           CLOCK_BOOTTIME, which also runs while the machine is suspended.
+ * Limits    The data of a znode have at most 1000000 bytes. A path follows ZooKeeper's
+ *           rules (the Java client's PathUtils), is not "/" and has at most 1024 bytes
+ *           with the namespace. The path of a znode that uvzk has made may have 2048.
+ * Parents   Missing parents of a znode are created as containers, or as persistent znodes
+ *           if the server has no containers.
+ * Promise   docs/promise.md lists the assumptions (A1 to A10) that the statements in this
+ *           header rest on, and what uvzk does not promise.
+ * Names     A function is called uvzk_<noun>_<verb>, and its first parameter is the noun.
+ *           An init function takes the parent first, as in libuv; a variant is called
+ *           uvzk_<noun>_init_with_<what>. Then come the struct that receives the answer
+ *           (hold, request, future), the arguments, and the callbacks. A
+ *           uvzk_<noun>_<event>_cb receives that noun.
+ * Sections  The title of each section names its tier. First lock: a client, a mutex and a
+ *           hold, enough for most programs. Recipes: all other recipes of Curator.
+ *           Advanced: what few programs need. A tier uses only the tiers before it. A
+ *           section of the first two tiers begins with an example; together the examples
+ *           are one program.
+ * Errors    A result is 0 or a negative code: one of libuv's, or one of UVZK_E*.
+ *           docs/errors.md explains every code. Comments refer to these lists by name,
+ *           and name a code of a list only if it has another cause too:
+ *
+ * call      UV_EINVAL, of every call that can fail: an argument is NULL or out of range,
+ *           or a struct with `size` was not initialised.
+ * query     UV_EINVAL. UVZK_ESTATE: the client is not initialised.
+ * init      UV_EINVAL. UVZK_EPATH: the path is malformed. UVZK_ESTATE: the client is
+ *           closing or not initialised. UV_ENOMEM: an allocation failed. UV_EBUSY: the
+ *           struct is in use or was not zeroed. UVZK_ENOCHILDREN: an ancestor of the path
+ *           is an ephemeral znode of this client (of a group member, a persistent node,
+ *           or a lock with a fixed name); so is the path itself, for what has znodes
+ *           below it.
+ * request   UV_EINVAL, UV_ENOMEM, UV_EBUSY. UVZK_ECLOSED: the client or the object is
+ *           closing, closed or not initialised.
+ * close     UV_EINVAL. UVZK_ESTATE: the object is closing, closed or not initialised.
+ *           Pending calls end with UVZK_ECLOSED. The close callback, which may be NULL,
+ *           is called last.
+ * status    Of a callback, without a cause: UVZK_EAUTH: ZooKeeper refused the client's
+ *           credentials. UVZK_ECLOSED: the object or its client was closed.
+ *           UVZK_ENOTSENT: the host names do not resolve, and the client's retry policy
+ *           is used up. UVZK_ELIMIT: no room for another znode or watch
+ *           (options.sessions). UVZK_EINTERNAL: a fault of uvzk has closed the client.
+ *           UV_ENOMEM.
+ * server    Codes with which a server refuses: UVZK_ENOAUTH, UVZK_EREJECTED,
+ *           UVZK_EZOOKEEPER; for a change also UVZK_EUNIMPLEMENTED, UVZK_EINVALIDACL and
+ *           UVZK_ENOCHILDREN. */
 #ifndef UVZK_H
 #define UVZK_H
 
@@ -59,9 +82,8 @@ extern "C" {
 #define UVZK_EXTERN
 #endif
 
-/* The version of this header. UVZK_VERSION_IS_RELEASE is 0 while the version is in
- * development, and UVZK_VERSION_SUFFIX is "dev" then. For a release, they are 1 and
- * "". */
+/* The version of this header. While a version is in development, UVZK_VERSION_IS_RELEASE
+ * is 0 and UVZK_VERSION_SUFFIX is "dev". For a release, they are 1 and "". */
 #define UVZK_VERSION_MAJOR 0
 #define UVZK_VERSION_MINOR 4
 #define UVZK_VERSION_PATCH 0
@@ -133,16 +155,14 @@ UVZK_EXTERN const char *uvzk_err_name(int code);
  *
  * uvzk_err_is_retriable: a later attempt may succeed without a change to the program, its
  * options or an ACL: no connection, no time, no memory, no room. If the hold is gone, the
- * attempt begins with an acquire; if the outcome is unknown, it begins with a read.
+ * attempt begins with an acquire; if the outcome is unknown, with a read.
  *
  * uvzk_err_outcome_is_unknown: a request that changes znodes (a guarded write, a set, a
- * revocation) and whose callback received this code may have been carried out. A call
- * that returned the code has done nothing. A failed acquire leaves nothing to find out:
- * uvzk deletes the znode if there is one.
+ * revocation) and whose callback received this code may have been carried out. A failed
+ * acquire leaves nothing to find out: uvzk deletes the znode if there is one.
  *
- * uvzk_err_hold_is_gone: a hold for which a call returned this code, or for which a
- * callback received it, is no longer held. Whatever code uvzk_hold_lost_cb receives, that
- * hold is gone. */
+ * uvzk_err_hold_is_gone: the hold for which a call returned this code, or a callback
+ * received it, is gone. Whatever code uvzk_hold_lost_cb receives, its hold is gone. */
 UVZK_EXTERN int uvzk_err_is_retriable(int code);
 UVZK_EXTERN int uvzk_err_outcome_is_unknown(int code);
 UVZK_EXTERN int uvzk_err_hold_is_gone(int code);
@@ -150,96 +170,88 @@ UVZK_EXTERN int uvzk_err_hold_is_gone(int code);
 /* Explains why a call was refused: a sentence that names the argument or the field
  * ("options.tick_ms: ..."). uvzk keeps the last sentence of each thread, with its code.
  * If `code` is that code, the sentence is returned, otherwise uvzk_strerror's text. Call
- * it right after the refused call: not every failure stores a sentence (UV_ENOMEM, for
- * example, does not). The text is valid until the next refused call of the thread. */
+ * it right after the refused call: not every failure stores a sentence (UV_ENOMEM does
+ * not). The text is valid until the next refused call of the thread. */
 UVZK_EXTERN const char *uvzk_refusal(int code);
 
 /* -------------------------------------------------------- first lock: types */
 
 /* Handles and requests, as libuv calls them: structs that the caller allocates. Their
- * sizes never change; impl points to the library's own memory. */
-typedef struct uvzk_client_s uvzk_client_t;             /* CuratorFramework */
-typedef struct uvzk_lock_s uvzk_lock_t;                 /* any recipe below */
-typedef uvzk_lock_t uvzk_mutex_t;                       /* InterProcessMutex */
-typedef uvzk_lock_t uvzk_semaphore_t;                   /* InterProcessSemaphoreV2 */
-typedef uvzk_lock_t uvzk_semaphore_mutex_t;             /* InterProcessSemaphoreMutex */
-typedef uvzk_lock_t uvzk_multilock_t;                   /* InterProcessMultiLock */
-typedef struct uvzk_rwlock_s uvzk_rwlock_t;             /* InterProcessReadWriteLock */
-typedef struct uvzk_req_s uvzk_req_t;                   /* a call on one of these */
-typedef struct uvzk_hold_s uvzk_hold_t;                 /* an acquire, then its hold */
-typedef struct uvzk_locker_s uvzk_locker_t;             /* Locker */
-typedef struct uvzk_shared_value_s uvzk_shared_value_t; /* SharedValue */
-typedef struct uvzk_shared_count_s uvzk_shared_count_t; /* SharedCount */
-typedef struct uvzk_atomic_long_s uvzk_atomic_long_t;   /* DistributedAtomicLong */
-typedef struct uvzk_election_s uvzk_election_t;         /* LeaderLatch, LeaderSelector */
-typedef struct uvzk_persistent_node_s uvzk_persistent_node_t;     /* PersistentNode */
-typedef struct uvzk_group_member_s uvzk_group_member_t;           /* GroupMember */
-typedef struct uvzk_participants_view_s uvzk_participants_view_t; /* of any lock */
-typedef struct uvzk_future_s uvzk_future_t;                 /* the outcome of one call */
-typedef struct uvzk_barrier_s uvzk_barrier_t;               /* DistributedBarrier */
-typedef struct uvzk_double_barrier_s uvzk_double_barrier_t; /* DistributedDoubleBarrier */
-
+ * sizes never change; impl points to uvzk's own memory. The comments give Curator's
+ * names. */
 #define UVZK_HANDLE_FIELDS                                                    \
     void *data;    /* the caller's; uvzk neither reads nor writes it */       \
     void *impl;    /* private; NULL before the first use and after the end */ \
     void *end;     /* private; of the release or the close under way */       \
     void *reserved /* private */
-
-struct uvzk_client_s {
+typedef struct uvzk_client_s {
     UVZK_HANDLE_FIELDS;
-};
-struct uvzk_lock_s {
+} uvzk_client_t; /* CuratorFramework */
+typedef struct uvzk_lock_s {
     UVZK_HANDLE_FIELDS;
-};
-struct uvzk_rwlock_s { /* two locks */
-    uvzk_lock_t read;
-    uvzk_lock_t write;
-};
-struct uvzk_hold_s {
+} uvzk_lock_t;                              /* any recipe below */
+typedef uvzk_lock_t uvzk_mutex_t;           /* InterProcessMutex */
+typedef uvzk_lock_t uvzk_semaphore_t;       /* InterProcessSemaphoreV2 */
+typedef uvzk_lock_t uvzk_semaphore_mutex_t; /* InterProcessSemaphoreMutex */
+typedef uvzk_lock_t uvzk_multilock_t;       /* InterProcessMultiLock */
+typedef struct uvzk_rwlock_s {
+    uvzk_lock_t read, write;
+} uvzk_rwlock_t; /* InterProcessReadWriteLock */
+typedef struct uvzk_hold_s {
     UVZK_HANDLE_FIELDS;
-};
-struct uvzk_shared_value_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_shared_count_s {
-    UVZK_HANDLE_FIELDS;
-    uvzk_shared_value_t value; /* private */
-};
-struct uvzk_atomic_long_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_persistent_node_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_group_member_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_participants_view_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_future_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_barrier_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_double_barrier_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_election_s {
-    UVZK_HANDLE_FIELDS;
-};
-struct uvzk_req_s {
+} uvzk_hold_t; /* an acquire, then its hold */
+typedef struct uvzk_req_s {
     void *data; /* the caller's; uvzk neither reads nor writes it */
     const struct uvzk_result_s *result; /* what the call has found; see uvzk_req_cb */
     void *impl;                         /* private; NULL unless the call is under way */
     const void *kind, *owner;           /* private */
-};
-struct uvzk_locker_s {
+} uvzk_req_t;                           /* a call on one of these */
+typedef struct uvzk_locker_s {
     UVZK_HANDLE_FIELDS;
-    uvzk_hold_t hold; /* to read its token or path, or to cancel the acquire; only
-                         uvzk_locker_done may release it */
-};
+    uvzk_hold_t hold; /* to read or to cancel; only uvzk_locker_done may release it */
+} uvzk_locker_t;      /* Locker */
+typedef struct uvzk_shared_value_s {
+    UVZK_HANDLE_FIELDS;
+} uvzk_shared_value_t; /* SharedValue */
+typedef struct uvzk_shared_count_s {
+    UVZK_HANDLE_FIELDS;
+    uvzk_shared_value_t value; /* private */
+} uvzk_shared_count_t;         /* SharedCount */
+typedef struct uvzk_atomic_long_s {
+    UVZK_HANDLE_FIELDS;
+} uvzk_atomic_long_t; /* DistributedAtomicLong */
+typedef struct uvzk_barrier_s {
+    UVZK_HANDLE_FIELDS;
+} uvzk_barrier_t; /* DistributedBarrier */
+typedef struct uvzk_double_barrier_s {
+    UVZK_HANDLE_FIELDS;
+} uvzk_double_barrier_t; /* DistributedDoubleBarrier */
+typedef struct uvzk_election_s {
+    UVZK_HANDLE_FIELDS;
+} uvzk_election_t; /* LeaderLatch, LeaderSelector */
+typedef struct uvzk_persistent_node_s {
+    UVZK_HANDLE_FIELDS;
+} uvzk_persistent_node_t; /* PersistentNode */
+typedef struct uvzk_group_member_s {
+    UVZK_HANDLE_FIELDS;
+} uvzk_group_member_t; /* GroupMember */
+typedef struct uvzk_participants_view_s {
+    UVZK_HANDLE_FIELDS;
+} uvzk_participants_view_t; /* of any lock or election */
+typedef struct uvzk_future_s {
+    UVZK_HANDLE_FIELDS;
+} uvzk_future_t; /* the outcome of one call */
+
+/* The close is done. FINAL for the object. */
+typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
+typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
+typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
+typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
+typedef void (*uvzk_barrier_close_cb)(uvzk_barrier_t *barrier);
+typedef void (*uvzk_double_barrier_close_cb)(uvzk_double_barrier_t *barrier);
+typedef void (*uvzk_atomic_long_close_cb)(uvzk_atomic_long_t *atomic);
+typedef void (*uvzk_election_close_cb)(uvzk_election_t *election);
+typedef void (*uvzk_participants_view_close_cb)(uvzk_participants_view_t *view);
 
 /* ---------------------------------------------------------- first lock: client
  *
@@ -279,51 +291,36 @@ typedef enum {
     UVZK_STATE_LATENT = 0,  /* not started, or not connected yet */
     UVZK_STATE_CONNECTED,   /* the first connection of the client */
     UVZK_STATE_SUSPENDED,   /* no connection; the session may still live */
-    UVZK_STATE_RECONNECTED, /* connected again: in the same session, or, after LOST,
-                               perhaps in a new one */
-    UVZK_STATE_LOST,        /* the session has ended, or must be assumed to have ended. No
-                               hold of that session is valid; lost_cb is called for each
-                               of them in the same turn of the loop. Holds by persistent
-                               znodes and holds of the client's other sessions are not
-                               affected */
-    UVZK_STATE_CLOSED = 6   /* closing, closed or not initialised. uvzk_client_state
-                               returns it. state_cb receives it only if uvzk has closed
-                               the client because of a fault of its own; all holds have
-                               been reported lost before. Call uvzk_client_close */
+    UVZK_STATE_RECONNECTED, /* connected again; after LOST perhaps in a new session */
+    UVZK_STATE_LOST,        /* the session has ended, or must be assumed to have ended.
+                               Its holds are invalid, except those by persistent znodes;
+                               lost_cb of each is called in the same turn of the loop */
+    UVZK_STATE_CLOSED = 6   /* closing, closed or not initialised. state_cb receives it
+                               only after a fault of uvzk, when all holds have been
+                               reported lost. Call uvzk_client_close */
 } uvzk_client_state_t;
 
 /* Locks of two kinds do not exclude one another: mutexes and elections; the halves of a
- * read-write lock; semaphores and semaphore mutexes; leader latches. So a contender looks
- * for one of another kind at its path that came before it, of this client or another,
- * before it is granted. This says what follows if there is one. A lock with a driver has
- * the names of its program, and neither looks nor is seen. Each member of a multi lock
- * counts by its own kind. A mutex at P/locks counts as a semaphore at P.
- *
- * Mutexes, latches and read-write locks see one another in a listing that they send in any
- * case. Beside a semaphore each acquire sends two listings more. An acquire of a semaphore
- * sends one more: with UVZK_MIXED_KINDS_WARN once for each path and session.
- *
- * With UVZK_MIXED_KINDS_REFUSE the contenders are listed again once a session timeout
- * while one is held. If one of another kind has come meanwhile, of a library that does not
- * look, a line of UVZK_LOG_WARN says so. An acquire fails with UVZK_ENOAUTH if the client
- * may not list where one of another kind may be. */
+ * read-write lock; semaphores and semaphore mutexes; leader latches. So before a
+ * contender is granted, it looks for one of another kind, of any client, that came before
+ * it at its path. This option says what follows if there is one. docs/recipes/together.md
+ * has the kinds, the exceptions and the cost. An acquire fails with UVZK_ENOAUTH if the
+ * client may not list where a contender of another kind may be. */
 typedef enum {
     UVZK_MIXED_KINDS_WARN = 0, /* a line of UVZK_LOG_WARN names both kinds, and
                                   metrics.mixed_kinds counts it; the default until 1.0 */
-    UVZK_MIXED_KINDS_REFUSE    /* the acquire fails with UVZK_EKIND; the other contender
-                                  keeps its place. The default of uvzk lock and serve */
+    UVZK_MIXED_KINDS_REFUSE    /* the acquire fails with UVZK_EKIND, the other one keeps
+                                  its place; the default of uvzk lock and uvzk serve */
 } uvzk_mixed_kinds_t;
 
 /* How a client speaks to its servers. Clients of both kinds, and Curator's, exclude one
  * another at the same paths. */
 typedef enum {
-    UVZK_TRANSPORT_C_CLIENT = 0, /* by libzookeeper_mt, ZooKeeper's C client, which has
-                                    two threads for each session; the default. Under load
-                                    uvzk adds a third. UV_ENOTSUP if uvzk was built
-                                    without it */
-    UVZK_TRANSPORT_NATIVE        /* by uvzk itself, on the loop, without a thread (but see
-                                    SASL below); the
-                                    default if uvzk was built without the C client */
+    UVZK_TRANSPORT_C_CLIENT = 0, /* by libzookeeper_mt, ZooKeeper's C client: two threads
+                                    for each session, three under load. The default;
+                                    UV_ENOTSUP if uvzk was built without it */
+    UVZK_TRANSPORT_NATIVE        /* by uvzk itself, on the loop, without a thread, but for
+                                    GSSAPI; the default without the C client */
 } uvzk_transport_t;
 
 /* How uvzk proves ownership while something is held. */
@@ -352,15 +349,17 @@ typedef struct uvzk_acl_s {
 /* Entries of an ACL, for common cases.
  *
  *     OURS             all permissions for this client's credentials (auth_scheme)
- *     MEMBER(...)      all permissions for one more identity. With "digest" the id is
- *                      "name:" and the base64 of the SHA-1 of "name:password", so that
- *                      the password itself is not needed; with "x509" it is the subject
- *                      of a certificate, with "sasl" a principal
+ *     MEMBER(...)      all permissions for one more identity; docs/options.md has the ids
  *     ANYONE_READS     every client may read who holds and who waits, but change nothing
  *     ANYONE           all permissions for every client; the default
  *
  * The ACL of the *directory* decides who may delete a lock's znodes. If it has only OURS
- * and MEMBER entries, only these identities and ZooKeeper's super user can do so. */
+ * and MEMBER entries, only these identities and ZooKeeper's super user can do so.
+ *
+ * A client needs READ on the directory, on its own contenders' znodes and on those that
+ * they wait behind. Without READ an acquire ends with UVZK_ENOAUTH, or an event arrives
+ * up to a session timeout late; if READ is taken away while a lock is in use, in a rare
+ * case two holds are valid (A8; docs/operations.md). */
 #define UVZK_ACL_OURS             \
     {                             \
         UVZK_PERM_ALL, "auth", "" \
@@ -378,23 +377,13 @@ typedef struct uvzk_acl_s {
         UVZK_PERM_ALL, "world", "anyone" \
     }
 
-/* uvzk assumes (docs/promise.md, A8) that a client still has READ permission when a
- * lock's directory is removed, or when another client deletes a waiter's znode. Without
- * READ the server removes the watch and sends no event, and uvzk trusts that watch for up
- * to a session timeout: waiters are granted late, and in a rare case two holds are valid.
- *
- * A client needs READ on its own contenders' znodes and on the znodes that they wait
- * behind: uvzk reads, checks and watches them, and since ZooKeeper 3.8.4 and 3.9.2 even
- * exists() needs READ. Without READ an acquire ends with UVZK_ENOAUTH, or an event
- * arrives up to a session timeout late. */
-
 /* Returns the ACL for a new znode at this path (Curator's ACLProvider), or NULL to use
  * options.acl. It sets *count to the number of entries. uvzk calls it for each znode that
  * it creates, missing parents included. The path includes the namespace; the path of a
  * contender or a lease ends before the sequence number. The result must stay unchanged
  * until the client is closed. uvzk may call it from inside any of its functions; the
- * callback must not call any function of uvzk. If the result is not a valid ACL, the call
- * that needs the znode ends with UVZK_EINVALIDACL. */
+ * callback must not call any function of uvzk. After a result that is not a valid ACL,
+ * the call that needs the znode ends with UVZK_EINVALIDACL. */
 typedef const uvzk_acl_t *(*uvzk_client_acl_cb)(const uvzk_client_t *client,
                                                 const char *path, size_t *count);
 
@@ -408,19 +397,17 @@ typedef enum {
 
 /* The state of the connection has changed. While the client waits for its first
  * connection, this is called again with UVZK_STATE_LATENT: after 5 s, 10 s later, 20 s
- * later, and so on, up to every 5 minutes. Each time uvzk also logs the last reason,
- * which uvzk_client_last_error returns. While a lost connection does not come back, uvzk
- * logs the reason at the same intervals. */
+ * later, and so on, up to every 5 minutes. Each time, and at the same intervals while a
+ * lost connection does not come back, uvzk logs the reason, which uvzk_client_last_error
+ * returns. A missing connection is reported here alone: the callbacks of values, nodes,
+ * members and views are silent about it. */
 typedef void (*uvzk_client_state_cb)(uvzk_client_t *client, uvzk_client_state_t state);
 
-/* Receives one log line, without a newline, and the part of the client that wrote it:
- * "session", "search" (for servers), "directory" (of a lock), "proof" (of ownership),
- * "driver" (of a lock), "kinds" (of locks at one path), "log", "invariant" (a fault of
- * uvzk), or "zookeeper" (the ZooKeeper client). Later versions may add others. level is a
- * uvzk_log_level_t, module is static text. In text, bytes below 0x20 and the byte 0x7f are
- * escaped. Lines arrive soon after they were written, in order, and none arrives after the
- * client is closed. At most 256 lines and 65536 bytes of each session are queued; if lines
- * were dropped, a line says how many. */
+/* Receives one log line, without a newline. level is a uvzk_log_level_t. module is static
+ * text, the part of the client that wrote the line (docs/operations.md lists them). In
+ * text, bytes below 0x20 and the byte 0x7f are escaped. Lines arrive in order, soon after
+ * they were written, and not after the client is closed. At most 256 lines and 65536
+ * bytes of each session are queued; if lines were dropped, a line says how many. */
 typedef void (*uvzk_client_log_cb)(uvzk_client_t *client, int level, const char *module,
                                    const char *text);
 
@@ -450,54 +437,43 @@ typedef struct uvzk_trace_s {
 } uvzk_trace_t;
 
 /* Called at each step, while uvzk carries it out. The callback may record the event but
- * must not call any function of uvzk. The pointers are valid until it returns. */
+ * must not call any function of uvzk. */
 typedef void (*uvzk_client_trace_cb)(const uvzk_client_t *client,
                                      const uvzk_trace_t *event);
 
-/* FINAL for the client. */
-typedef void (*uvzk_client_close_cb)(uvzk_client_t *client);
-
-/* The options of a client. Begin with uvzk_client_options_init(&options); a field that is
- * zero means the default. */
+/* The options of a client. A field that is zero means the default. */
 typedef struct uvzk_client_options_s {
     size_t size;                 /* set by uvzk_client_options_init */
-    const char *hosts;           /* "host:port,host:port/chroot"; required; a port that is
-                                    left out is 2181; an IPv6 address is in brackets */
+    const char *hosts;           /* "host:port,host:port/chroot"; required; the default
+                                    port is 2181; an IPv6 address is in brackets */
     uint32_t session_timeout_ms; /* requested from the server, which may change it;
                                     500 to 86400000; default 60000, as Curator */
-    uint32_t tick_ms;            /* an upper bound of the servers' tickTime, which the
-                                    proof of ownership relies on;
-                                    10 to 86400000; default 2000 */
-    const char *ns;              /* namespace: "app" puts every path below
-                                    "/app"; none by default */
+    uint32_t tick_ms;            /* an upper bound of the servers' tickTime, for the proof
+                                    of ownership; 10 to 86400000; default 2000 */
+    const char *ns;              /* "app" puts every path below "/app"; default none */
     const char *auth_scheme;     /* "digest", ...; none by default */
-    const void *auth;            /* credential, auth_length <= 1000000 bytes */
+    const void *auth;            /* the credential, at most 1000000 bytes */
     size_t auth_length;
-    const uvzk_acl_t *acl;      /* of every znode that uvzk creates, parents included;
+    const uvzk_acl_t *acl;     /* of every znode that uvzk creates, parents included;
                                    default world:anyone:all */
-    size_t acl_count;           /* schemes, ids and 12 bytes an entry: at most 40000 */
-    uvzk_retry_policy_t retry;  /* after another client has deleted a waiter's znode, and
-                                   for host names that do not resolve;
-                                   all zeros: exponential, 1000 ms, 3 times */
-    const void *default_data;   /* data of lock znodes; NULL: the local address of the
-                                   connection, as text */
-    size_t default_data_length; /* <= 1000000 */
-    uint32_t proof;             /* uvzk_proof_t */
-    uint32_t close_wait_ms;     /* how long close waits for pending releases before it
-                                   ends the session; default 1000 */
+    size_t acl_count;          /* schemes, ids and 12 bytes an entry: at most 40000 */
+    uvzk_retry_policy_t retry; /* if another client deletes a waiter's znode, or a host
+                                  name does not resolve; exponential, 1000 ms, 3 times */
+    const void *default_data; /* of lock znodes; default the connection's local address */
+    size_t default_data_length;
+    uint32_t proof;         /* uvzk_proof_t */
+    uint32_t close_wait_ms; /* how long a close waits for releases; default 1000 */
     uvzk_client_state_cb state_cb;
     uvzk_client_log_cb log_cb;     /* none by default */
     uvzk_client_acl_cb acl_cb;     /* default: `acl` for every znode */
     uvzk_client_trace_cb trace_cb; /* none by default */
     uint32_t metrics;              /* 1: calls uvzk_client_start_metrics */
-    const char *tls;               /* NULL: plain text. "": TLS, with the system's CAs.
-                                      See below. Needs UVZK_TRANSPORT_NATIVE */
-    uint32_t sessions;             /* ZooKeeper sessions, 1 to 32; 0 means 1. See below */
+    const char *tls;               /* NULL: none. "": the system's CAs. See below */
+    uint32_t sessions;             /* ZooKeeper sessions, 1 to 32; default 1. See below */
     uint32_t transport;            /* uvzk_transport_t */
     void *copies;                  /* private; of uvzk_client_options_set and _parse */
     uint32_t mixed_kinds;          /* uvzk_mixed_kinds_t */
-    const char *sasl;              /* NULL: no SASL. See below. Needs
-                                      UVZK_TRANSPORT_NATIVE */
+    const char *sasl;              /* NULL: none. See below */
 } uvzk_client_options_t;
 
 #define uvzk_client_options_init(options) \
@@ -505,83 +481,37 @@ typedef struct uvzk_client_options_s {
 UVZK_EXTERN void uvzk_client_options_init_size(uvzk_client_options_t *options,
                                                size_t size);
 
-/* TLS (options.tls): a comma-separated list of entries, each at most once:
+/* TLS (options.tls), of the native transport: a comma-separated list of ca=FILE,
+ * cert=FILE, key=FILE and name=NAME, each at most once; docs/tls.md has their meanings
+ * and defaults. uvzk_client_init reads the files. Before each connection uvzk reads
+ * changed files again, on the loop's thread; while the new ones are unusable, it uses the
+ * old ones. uvzk_client_last_error tells why uvzk refused a server, or a server the
+ * client.
  *
- *   ca=FILE    PEM, the CAs that issued the servers' certificates; default the system's
- *   cert=FILE  PEM, the client's certificate and its chain; default none
- *   key=FILE   PEM, its key; default the file of cert
- *   name=NAME  the name, or the address, that every server's certificate must have;
- *              default the name, or the address, of each server in options.hosts
+ * SASL (options.sasl), of the native transport: who the client is, by Kerberos
+ * (mechanism=GSSAPI) or a password (mechanism=DIGEST-MD5). docs/guide/sasl.md has the
+ * entries of both, and the codes. GSSAPI runs on a thread of the client, which exists
+ * from uvzk_client_init to the close, or up to some seconds longer; meanwhile a program
+ * must not unload the library. A file with a password is read on the loop's thread at
+ * each connection. If a server refuses the client, the session ends with UVZK_EAUTH, and
+ * the client does not try again.
  *
- * The files are regular files, and the key is not encrypted.
- *
- * TLS 1.2 or newer. uvzk_client_init reads the files, and fails if one is unusable.
- * Before each connection, uvzk reads files that have changed again, on the loop's thread,
- * so it uses renewed certificates; while the new files are unusable, it keeps using the
- * old ones. uvzk_client_last_error tells why uvzk refused a server, or a server refused
- * the client.
- *
- * SASL (options.sasl): who the client is for the servers, a comma-separated list of entries,
- * each at most once. The client authenticates after it has connected, at every connection,
- * before it sends anything else.
- *
- *   mechanism=GSSAPI      Kerberos, by MIT's library, and these entries:
- *   principal=NAME        the client's; default the first one of the keytab or the cache
- *   keytab=FILE           the client's key. uvzk gets tickets with it, keeps them in memory,
- *                         and renews them at half of their life; default none
- *   ccache=NAME           a cache of tickets (kinit), or where those of the keytab are kept;
- *                         default the user's, or memory
- *   service=NAME          the first part of the servers' principals; default zookeeper
- *   realm=NAME            their realm; default the client's
- *   host=NAME             the second part of every server's principal; default the host name
- *                         in options.hosts, or the name of an address there
- *   canonical=yes         the second part is the name that each server's address has in the
- *                         DNS, as Curator and Java expect; default no
- *
- *   mechanism=DIGEST-MD5  a user and a password that the servers know:
- *   user=NAME
- *   password-file=FILE    its first line is the password; only its owner should be able to
- *                         read it. It is read in uvzk_client_init, and again, on the loop's
- *                         thread, at each connection
- *
- * GSSAPI runs on a thread of the client, which exists from uvzk_client_init to the close, or
- * up to some seconds longer: a close does not wait for a KDC, an exit of the process 200 ms
- * at most. A program must not unload the library meanwhile. While no KDC answers, uvzk goes
- * on trying; the code is UV_EHOSTUNREACH.
- *
- * If a server refuses the client, the session ends with UVZK_EAUTH, and the client does not
- * try again. If a server offers no SASL, or does not prove who it is, a client without a
- * session ends with UVZK_EAUTH, and one with a session tries other servers until the session
- * expires. So it is too if a server serves only clients that authenticate, and options.sasl
- * is NULL. uvzk_client_last_error has the reason.
- *
- * Several sessions (options.sessions): one session can own about 13,000 znodes, because
- * the server lists all of them in one transaction when it ends the session, and cannot
- * read back a transaction of more than 2 MB (ZOOKEEPER-4306). With n sessions a client
- * can own n times as many. Each session has its own connection. Every path has a home
- * session, which depends only on the path and the number of sessions. When the home
- * session has no room for another znode or watch, a new acquire of a mutex, or of a multi
- * lock of mutexes, goes to another session; there it queues behind the others, like an
- * acquire of another process. All other recipes, mutexes with a cohort and shared values
- * stay in their path's home session. A multi lock of mutexes belongs to the home session
- * of its first path.
- *
- * The client's state is that of its worst session, in the order LOST, SUSPENDED, LATENT,
- * connected: the client is CONNECTED once all its sessions are connected. When a session
- * is lost, only the holds and waiters in that session are lost. Each hold gets its own
- * callbacks, and its validity depends on the proof of its own session.
- * uvzk_client_session_id, uvzk_client_session_timeout and uvzk_client_current_server
- * describe the first session; uvzk_client_last_error returns the latest error of all
- * sessions. */
+ * Several sessions (options.sessions): one session can own about 13,000 znodes, a client
+ * with n sessions n times as many (docs/guide/several-sessions.md). Every path has a home
+ * session. If the home session has no room, a new acquire of a mutex, or of a multi lock
+ * of mutexes, uses another session, where it queues like an acquire of another process;
+ * all other recipes stay at home. The client's state is that of its worst session, in the
+ * order LOST, SUSPENDED, LATENT, connected. The holds and waiters of a lost session are
+ * lost; those of the other sessions are not. uvzk_client_session_id,
+ * uvzk_client_session_timeout and uvzk_client_current_server describe the first session;
+ * uvzk_client_last_error returns the latest error of all sessions. */
 
-/* Initialises a client. Copies the options and sends nothing. After it has returned 0,
- * uvzk_client_close must be called. UV_EINVAL: hosts is missing or malformed, or another
- * option is unknown or out of range, or a file of options.tls or options.sasl is unusable.
- * UVZK_EPATH: malformed chroot or namespace; a chroot that contains a comma is not at the
- * end of hosts. UV_ENOTSUP: options.tls or options.sasl is set, and the transport is the C
- * client, or uvzk was built without TLS or SASL; the mechanism of options.sasl is not
- * available; the transport is the C client, and uvzk was built without it.
- * UV_ENOMEM, UV_EBUSY. */
+/* Initialises a client and sends nothing. After it has returned 0, uvzk_client_close must
+ * be called. UV_EINVAL: hosts is missing or malformed, another option is out of range, or
+ * a file of options.tls or options.sasl is unusable. UVZK_EPATH: malformed chroot or
+ * namespace; a chroot that contains a comma is not at the end of hosts. UV_ENOTSUP: uvzk
+ * was built without the transport, or without TLS or SASL that is set; TLS or SASL is set
+ * with the C client; the mechanism of options.sasl is missing. UV_ENOMEM, UV_EBUSY. */
 UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
                                  const uvzk_client_options_t *options);
 
@@ -590,29 +520,26 @@ UVZK_EXTERN int uvzk_client_init(uv_loop_t *loop, uvzk_client_t *client,
  * there is no connection. It logs and skips addresses that are not ZooKeeper servers.
  * None of this blocks the loop's thread or libuv's thread pool: over the C client, the
  * library's own threads open and close sessions. Acquires may begin at once; they wait
- * for the connection. UVZK_ESTATE: started before, closing, or not initialised.
- * UV_EINVAL. */
+ * for the connection. UV_EINVAL. UVZK_ESTATE: started, closing, or not initialised. */
 UVZK_EXTERN int uvzk_client_start(uvzk_client_t *client);
 
-/* Closes a client, in any state. Pending acquires end with UVZK_ECLOSED, holds are lost
- * with UVZK_ECLOSED, and uvzk waits up to close_wait_ms for pending releases. Then uvzk
- * ends the session without blocking the loop, and calls cb (may be NULL) last. All
- * objects of the client that are still open are closed too, without a close callback of
- * their own. UVZK_ESTATE, UV_EINVAL.
+/* Closes a client, in any state. Pending acquires end and holds are lost with
+ * UVZK_ECLOSED, and uvzk waits up to close_wait_ms for pending releases. Then uvzk ends
+ * the session without blocking the loop. All objects of the client that are still open
+ * are closed too, without a close callback of their own. Errors of a close.
  *
  * A client has handles of its own on the loop. A program may close them together with all
  * other handles that uv_walk shows (check uv_is_closing first). From then on the client
  * runs no callback until uvzk_client_close is called. The program must still call
  * uvzk_client_close, before or after that, and run the loop until its callback.
  *
- * In a child process created by fork(), closing a client that the parent opened sends
- * nothing: the session still belongs to the parent. The child must call uv_loop_fork
- * first. */
+ * In a child process created by fork(), call uv_loop_fork before the close. The close
+ * sends nothing there: the session still belongs to the parent (docs/guide/fork.md). */
 UVZK_EXTERN int uvzk_client_close(uvzk_client_t *client, uvzk_client_close_cb cb);
 
-/* Set whether the client keeps its loop alive, as uv_ref and uv_unref do for a handle.
- * Both may be repeated. A new client keeps its loop alive. A client that is closing
- * always does. They have no effect if the client is closing or not initialised. */
+/* Set whether the client keeps its loop alive, as uv_ref and uv_unref do for a handle. A
+ * new client does; a client that is closing always does. They have no effect if the
+ * client is closing or not initialised. */
 UVZK_EXTERN void uvzk_client_ref(uvzk_client_t *client);
 UVZK_EXTERN void uvzk_client_unref(uvzk_client_t *client);
 
@@ -621,12 +548,10 @@ UVZK_EXTERN void uvzk_client_unref(uvzk_client_t *client);
  * other, while this function already returns the last one. */
 UVZK_EXTERN uvzk_client_state_t uvzk_client_state(const uvzk_client_t *client);
 
-/* Returns the session's id, which ZooKeeper shows as ephemeralOwner; 0 if there is no
- * session. */
+/* Returns the session's id, ZooKeeper's ephemeralOwner; 0 if there is no session. */
 UVZK_EXTERN int64_t uvzk_client_session_id(const uvzk_client_t *client);
 
-/* Returns the session timeout that the server granted, ms; 0 before the first
- * connection. */
+/* Returns the session timeout that the server granted; 0 before the first connection. */
 UVZK_EXTERN uint32_t uvzk_client_session_timeout(const uvzk_client_t *client);
 
 /* Returns the server that the session is connected to, "10.0.0.1:2181", as
@@ -634,32 +559,28 @@ UVZK_EXTERN uint32_t uvzk_client_session_timeout(const uvzk_client_t *client);
  * not known. The text is valid until the caller returns to the loop. */
 UVZK_EXTERN const char *uvzk_client_current_server(const uvzk_client_t *client);
 
-/* The last reason why there was no connection. Begin with
- * uvzk_client_error_init(&error). */
+/* Why there was no connection. */
 typedef struct uvzk_client_error_s {
-    size_t size;         /* set by uvzk_client_error_init */
-    int code;            /* 0: none yet. UV_ECONNREFUSED and other socket errors;
-                            UV_ETIMEDOUT: no answer; UV_EAI_NONAME and other name errors;
-                            UV_ECONNRESET: the server closed the connection, because it
-                            has no quorum or is no ZooKeeper server; UV_EPROTO: not a
-                            ZooKeeper server; UV_EAGAIN: a server answers, but there is
-                            no session yet; UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH;
-                            UVZK_EDIVERGED: the server shows a deleted znode, and uvzk
-                            left it for another server. UVZK_EINTERNAL: a fault of uvzk
-                            has closed the client */
+    size_t size; /* set by uvzk_client_error_init */
+    /* 0: none yet. UV_ECONNREFUSED and other socket errors; UV_EAI_NONAME and other name
+     * errors; UV_ETIMEDOUT: no answer; UV_ECONNRESET: the server closed the connection,
+     * because it has no quorum or is no ZooKeeper server; UV_EPROTO: not a ZooKeeper
+     * server; UV_EAGAIN: a server answers, but there is no session yet; UV_EHOSTUNREACH:
+     * no KDC answers; UVZK_EDIVERGED: the server shows a deleted znode, and uvzk left it
+     * for another server; UVZK_ECONNLOSS, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_EINTERNAL. */
+    int code;
     const char *address; /* "10.0.0.1:2181", or a host name; "": no particular address */
-    const char *text;    /* the reason as text */
-    uint64_t at;         /* when, CLOCK_BOOTTIME, ms */
+    const char *text;    /* the reason */
+    uint64_t at;         /* when */
 } uvzk_client_error_t;
 
 #define uvzk_client_error_init(error) \
     uvzk_client_error_init_size((error), sizeof(*(error)))
 UVZK_EXTERN void uvzk_client_error_init_size(uvzk_client_error_t *error, size_t size);
 
-/* Returns the last reason why there was no connection. The reason stays available after
- * the client has connected again. The texts are valid until the caller returns to the
- * loop. UV_EINVAL: also if error was not initialised. UVZK_ESTATE: the client is not
- * initialised. */
+/* Returns the last reason why there was no connection. It stays available after the
+ * client has connected again. The texts are valid until the caller returns to the loop.
+ * Errors of a query. */
 UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
                                        uvzk_client_error_t *error);
 
@@ -681,62 +602,50 @@ UVZK_EXTERN int uvzk_client_last_error(const uvzk_client_t *client,
  *         return uvzk_lock_acquire(lock, &hold, NULL, acquired, lost);
  *     } */
 
-/* Initialises a mutex. Copies the path, which must follow ZooKeeper's rules (the Java
- * client's PathUtils), must not be "/" and has at most 1024 bytes with the namespace.
- * Sends nothing. Two mutexes on one path are separate locks even in one process, as in
- * Curator. UVZK_ENOCHILDREN: the path, or an ancestor of it, is that of an ephemeral
- * znode of this client, which can have no children: the znode of a group member, of an
- * ephemeral persistent node, or of a lock with a fixed name (UVZK_NODE_EPHEMERAL).
- * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE, UV_ENOMEM, UV_EBUSY. */
+/* Initialises a mutex and sends nothing. Two mutexes on one path are separate locks even
+ * in one process, as in Curator. Errors of an init. */
 UVZK_EXTERN int uvzk_mutex_init(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                 const char *path);
 
-/* FINAL for the lock. */
-typedef void (*uvzk_lock_close_cb)(uvzk_lock_t *lock);
-
 /* status 0: the lock is granted; the request is now the hold until it is released or
- * lost. status < 0: FINAL. UV_ETIMEDOUT: timeout_ms passed while other contenders were
- * ahead, or UVZK_TRY_ONCE found the lock taken. UVZK_EUNREACHABLE: timeout_ms passed, and
- * there was no connection (uvzk_client_last_error). UVZK_ENOTQUEUED: timeout_ms passed
- * while the directory or the znode was being created, or before the znode's place in the
- * queue was known. UVZK_EPROOF: timeout_ms passed with no contender ahead, before the
- * session was proved; or, at once, the session timeout is too short for tick_ms to prove
- * anything. In the callback of an acquire whose time ran out, uvzk_hold_wait_info tells
- * what the acquire waited for.
- * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED: the lock or the client was closed, or the
- * shared count of a semaphore, or a member of a multi lock. UVZK_EEXPIRED: the session in
- * which the acquire was queued has ended, or was given up after three session timeouts
- * without a connection. UVZK_ECONNLOSS: UVZK_TRY_ONCE without a connection; or, with any
- * timeout, no connection could be started (for example because the host names do not
- * resolve), and the retry policy is used up. UVZK_EDELETED: another client deleted the
- * znode while it waited, and the retry policy is used up. UVZK_ENONODE: the chroot does
- * not exist. UVZK_EUNIMPLEMENTED: the server is too old. UV_EINVAL: a lock driver named
- * no child to wait for. UV_EIO: no random bytes for the name of another znode.
- * UVZK_EMAXHOLD: the owner's hold that this acquire re-enters has lasted its max_hold_ms,
- * and was about to be reported lost. UVZK_EREJECTED: also a request that is longer than
- * the server's jute.maxbuffer.
- * UVZK_EEXHAUSTED, UVZK_ELIMIT, UVZK_ENOAUTH, UVZK_EAUTH, UVZK_EINVALIDACL,
- * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER, UVZK_EINTERNAL, UV_ENOMEM: see
- * docs/errors.md.
- * If a znode remains, uvzk deletes it in the background and repeats the delete until it
- * knows that the znode or its session is gone. */
+ * lost. status < 0: FINAL. If a znode remains, uvzk deletes it in the background and
+ * repeats the delete until it knows that the znode or its session is gone.
+ *
+ * After timeout_ms, uvzk_hold_wait_info tells in this callback what the acquire waited
+ * for. UV_ETIMEDOUT: timeout_ms passed while other contenders were ahead, or
+ * UVZK_TRY_ONCE found the lock taken. UVZK_EUNREACHABLE: there was no connection
+ * (uvzk_client_last_error). UVZK_ENOTQUEUED: the directory or the znode was still being
+ * created, or the znode's place in the queue was not known. UVZK_EPROOF: no contender was
+ * ahead, but the session was not proved yet; or, at once, the session timeout is too
+ * short for tick_ms to prove anything.
+ *
+ * UV_ECANCELED: uvzk_hold_cancel. UVZK_ECLOSED: also the shared count of a semaphore, or
+ * a member of a multi lock, was closed. UVZK_EEXPIRED: the session in which the acquire
+ * was queued has ended, or was given up after three session timeouts without a
+ * connection. UVZK_ECONNLOSS: UVZK_TRY_ONCE without a connection; or no connection could
+ * be started (for example because the host names do not resolve), and the retry policy is
+ * used up. UVZK_EDELETED: another client deleted the znode while it waited, and the retry
+ * policy is used up. UVZK_ENONODE: the chroot does not exist. UVZK_EKIND:
+ * options.mixed_kinds. UV_EINVAL: a lock driver named no child to wait for. UV_EIO: no
+ * random bytes for the name of another znode. UVZK_EMAXHOLD: the owner's hold that this
+ * acquire re-enters has lasted its max_hold_ms, and was about to be reported lost.
+ * UVZK_EREJECTED: also a request that is longer than the server's jute.maxbuffer.
+ * UVZK_EEXHAUSTED: the directory's sequence numbers are used up. UVZK_ELIMIT, UVZK_EAUTH,
+ * UVZK_EINTERNAL, UV_ENOMEM, and those of a server. */
 typedef void (*uvzk_hold_acquire_cb)(uvzk_hold_t *hold, int status);
 
 /* FINAL. The hold ended without a release. UVZK_EEXPIRED: the session has ended, or was
  * given up. UVZK_EPROOF: no proof of ownership came in time. UVZK_EDELETED: another
- * client deleted the znode. UVZK_EAUTH: ZooKeeper refused the credentials. UVZK_ECLOSED:
- * the lock or the client was closed. UVZK_EMAXHOLD: the hold has lasted its max_hold_ms;
- * uvzk deletes the znode after this callback has returned. Rarely UVZK_ELIMIT,
- * UVZK_ENOAUTH and UVZK_ECONNLOSS: see uvzk_lock_init_with_driver; UVZK_EINTERNAL: see
- * docs/errors.md.
- * A multi lock's hold is lost with the code of its first member that is lost.
- * The callback comes late if the loop is late; uvzk_hold_is_valid does not depend on the
- * loop. */
+ * client deleted the znode. UVZK_EMAXHOLD: the hold has lasted its max_hold_ms; uvzk
+ * deletes the znode after this callback has returned. UVZK_EAUTH, UVZK_ECLOSED,
+ * UVZK_EINTERNAL. Rarely UVZK_ELIMIT, UVZK_ENOAUTH and UVZK_ECONNLOSS: see
+ * uvzk_lock_init_with_driver. A multi lock's hold is lost with the code of its first
+ * member that is lost. The callback comes late if the loop is late; uvzk_hold_is_valid
+ * does not depend on the loop. */
 typedef void (*uvzk_hold_lost_cb)(uvzk_hold_t *hold, int reason);
 
-/* The znode has a place in the queue: `ahead` contenders, at least 1, are ahead of it.
- * Called at most once for each acquire, and not if the lock is granted before the place
- * is known. */
+/* `ahead` contenders, at least 1, are ahead of the znode. Called at most once for each
+ * acquire, when that is known, and not if the lock is granted before. */
 typedef void (*uvzk_hold_queued_cb)(uvzk_hold_t *hold, uint64_t ahead);
 
 /* Another client asks the owner to give up this hold or pending acquire: it wrote
@@ -749,61 +658,54 @@ typedef void (*uvzk_hold_revoke_cb)(uvzk_hold_t *hold);
  * granted after the warning receives it right after its acquire callback. */
 typedef void (*uvzk_hold_max_hold_cb)(uvzk_hold_t *hold, uint64_t ends_at);
 
-/* FINAL. 0: the release is done: the znode is known to be gone, or another acquire of
- * this client has taken it over, or a re-entry was counted down.
- * UVZK_ELOST: the hold was lost before the release was carried out.
- * UVZK_ENOAUTH: the directory's ACL forbids the delete. The znode still exists and blocks
- * other contenders. uvzk repeats the delete in the background, with pauses of about 0.5
- * to 30 s, until the znode or its session is gone; metrics.undeletable counts such
- * znodes.
- * UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the reply to the delete.
- * UVZK_ECLOSED: the client was closed first. UVZK_EINTERNAL: a fault of uvzk has closed
- * the client first. In these four cases the servers free the lock when they end the
- * session; a persistent znode stays. */
+/* FINAL. 0: the znode is known to be gone, or another acquire of this client has taken it
+ * over, or a re-entry was counted down. UVZK_ELOST: the hold was lost before the release
+ * was carried out. UVZK_ENOAUTH: the directory's ACL forbids the delete. The znode still
+ * exists and blocks other contenders; uvzk repeats the delete in the background, with
+ * pauses of about 0.5 to 30 s, until the znode or its session is gone
+ * (metrics.undeletable). UVZK_EEXPIRED, UVZK_EAUTH: the session was given up before the
+ * reply to the delete. UVZK_ECLOSED, UVZK_EINTERNAL: the client was closed first. In
+ * these four cases the servers free the lock with the session; a persistent znode
+ * stays. */
 typedef void (*uvzk_hold_release_cb)(uvzk_hold_t *hold, int status);
 
-/* The options of an acquire. Begin with uvzk_acquire_options_init(&options). */
+/* The options of an acquire. */
 #define UVZK_WAIT_FOREVER (-1)
 #define UVZK_TRY_ONCE 0
 #define UVZK_HOLD_UNLIMITED (-1)
 
 typedef struct uvzk_acquire_options_s {
-    size_t size;                   /* set by uvzk_acquire_options_init */
-    void *owner;                   /* the owner, for re-entry: any pointer; uvzk compares
-                                      it and never dereferences it. If the owner acquires
-                                      the same lock again, uvzk only counts, without a
-                                      request, as Curator does for a thread. NULL: no
-                                      re-entry */
+    size_t size; /* set by uvzk_acquire_options_init */
+    /* For re-entry: any pointer, which uvzk compares and never dereferences. If the owner
+     * acquires the same lock again, uvzk only counts, without a request, as Curator does
+     * for a thread. NULL: no re-entry. */
+    void *owner;
     int64_t timeout_ms;            /* UVZK_WAIT_FOREVER, UVZK_TRY_ONCE, or ms from now,
                                       including the time for requests and connections */
     const void *node_data;         /* data of the lock znode; NULL: the client's */
-    size_t node_data_length;       /* <= 1000000, and with the znodes of all leases
-                                      or members <= 1048575 */
+    size_t node_data_length;       /* with all leases' or members' znodes <= 1048575 */
     uvzk_hold_queued_cb queued_cb; /* may be NULL; not called when a hold is re-entered */
     uint32_t leases;               /* of a semaphore: how many, as one unit; 0 means 1.
                                       More than 1 of another lock: UV_EINVAL */
     uvzk_hold_revoke_cb revoke_cb; /* may be NULL; mutexes and read-write locks only, else
-                                      UV_EINVAL. The znode then has no data, like those of
-                                      Curator's revocable locks */
-    const char *traceparent;       /* NULL: none. The traceparent of a W3C trace context,
-                                      "00-", 32 hex digits, "-", 16, "-", 2: stored after
-                                      node_data in the znode, which then does not have the
-                                      client's default data. Copied. Not with revoke_cb.
-                                      See uvzk_traceparent_of */
-    int64_t max_hold_ms;           /* the longest hold, counted from the acquire callback.
-                                      After that it is lost with UVZK_EMAXHOLD. 0: the
-                                      lock's default (uvzk_lock_set_max_hold).
-                                      UVZK_HOLD_UNLIMITED: no limit. See below */
-    uint64_t max_hold_warning_ms;  /* how long before that time max_hold_cb is called; 0:
-                                      the lock's default, or a quarter of max_hold_ms */
+                                      UV_EINVAL. As Curator's, the znode has no data */
+    /* NULL: none. The traceparent of a W3C trace context, "00-", 32 hex digits, "-", 16,
+     * "-", 2: stored after node_data in the znode, which then does not have the client's
+     * default data. Not with revoke_cb. See uvzk_traceparent_of. */
+    const char *traceparent;
+    /* The longest hold, from the acquire callback on; then it is lost with UVZK_EMAXHOLD.
+     * UVZK_HOLD_UNLIMITED: none. 0: the lock's default (uvzk_lock_set_max_hold). See
+     * below. */
+    int64_t max_hold_ms;
+    uint64_t max_hold_warning_ms; /* how long before that time max_hold_cb is called; 0:
+                                     the lock's default, or a quarter of max_hold_ms */
     uvzk_hold_max_hold_cb max_hold_cb; /* may be NULL */
 } uvzk_acquire_options_t;
 
 /* The longest hold (options.max_hold_ms) protects other clients from a handler that
- * hangs: they get the lock even if the handler never releases it. uvzk_hold_valid_until
- * and uvzk_hold_is_valid respect the limit. When the limit is reached, uvzk calls lost_cb
- * and deletes the znode after lost_cb has returned; the lock is not granted to another
- * client before that. The clock is CLOCK_BOOTTIME. If the loop itself hangs, uvzk cannot
+ * hangs. uvzk_hold_valid_until and uvzk_hold_is_valid respect the limit. When it is
+ * reached, uvzk calls lost_cb and deletes the znode after lost_cb has returned; the lock
+ * is not granted to another client before that. If the loop itself hangs, uvzk cannot
  * release the lock: end the process.
  *
  * The limit belongs to the owner's hold as a whole: it counts from the callback of the
@@ -820,8 +722,7 @@ UVZK_EXTERN void uvzk_acquire_options_init_size(uvzk_acquire_options_t *options,
 /* Starts to acquire a lock. options may be NULL for the defaults; acquire_cb and lost_cb
  * are required. Locks are granted in the order in which ZooKeeper created the contenders'
  * znodes, whichever client they belong to; semaphores, cohorts and drivers have rules of
- * their own. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM. UV_EBUSY: the request is pending or
- * held, or was not zeroed. UVZK_ELIMIT: the client has no room for another znode
+ * their own. Errors of a request. UVZK_ELIMIT: the client has no room for another znode
  * (uvzk_refusal; options.sessions). UVZK_EDEADLK: the owner would wait for itself.
  * UVZK_EKIND: this client has acquires or holds of a semaphore at the path that has
  * another max_leases. UV_EIO: no random bytes for the znode's name. */
@@ -831,27 +732,23 @@ UVZK_EXTERN int uvzk_lock_acquire(uvzk_lock_t *lock, uvzk_hold_t *hold,
                                   uvzk_hold_lost_cb lost_cb);
 
 /* Tell whether any owner holds the lock through this struct now, or whether this owner
- * does: 1 or 0. Both read the clock: they return 0 as soon as the hold can no longer be
- * proved. */
+ * does: 1 or 0. Both read the clock: a hold that can no longer be proved does not
+ * count. */
 UVZK_EXTERN int uvzk_lock_is_held(const uvzk_lock_t *lock);
 UVZK_EXTERN int uvzk_lock_is_held_by(const uvzk_lock_t *lock, const void *owner);
 
 /* Sets the defaults of options.max_hold_ms and options.max_hold_warning_ms for the
- * acquires of this lock that begin from now on. 0: no limit, as at first; for the
- * warning, a quarter of the limit. For a read-write lock, set them for each half.
- * UV_EINVAL, UVZK_ECLOSED. */
+ * acquires of this lock (or half) that begin from now on. 0: no limit, as at first; for
+ * the warning, a quarter of the limit. UV_EINVAL, UVZK_ECLOSED. */
 UVZK_EXTERN int uvzk_lock_set_max_hold(uvzk_lock_t *lock, uint32_t max_hold_ms,
                                        uint32_t warning_ms);
 
-/* Closes a lock. Pending acquires end with UVZK_ECLOSED, holds are lost with
- * UVZK_ECLOSED, and their znodes are deleted in the background. Pending participants
- * requests are still answered. cb (may be NULL) is called last. UVZK_ESTATE,
- * UV_EINVAL. */
+/* Closes a lock. Holds are lost with UVZK_ECLOSED, and znodes are deleted in the
+ * background. Pending participants requests are still answered. Errors of a close. */
 UVZK_EXTERN int uvzk_lock_close(uvzk_lock_t *lock, uvzk_lock_close_cb cb);
 
 /* Releases a hold. A hold cannot be lost while it is being released: release_cb (may be
- * NULL) receives the outcome. UVZK_ENOTHELD: not granted, or already released or
- * lost. UV_EINVAL. */
+ * NULL) receives the outcome. UVZK_ENOTHELD: not granted, released or lost. UV_EINVAL. */
 UVZK_EXTERN int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb release_cb);
 
 /* Cancels a pending acquire, at any moment before its callback runs. acquire_cb is called
@@ -860,9 +757,8 @@ UVZK_EXTERN int uvzk_hold_release(uvzk_hold_t *hold, uvzk_hold_release_cb releas
 UVZK_EXTERN int uvzk_hold_cancel(uvzk_hold_t *hold);
 
 /* Tells whether the hold is valid now, 1 or 0: compares the clock with
- * uvzk_hold_valid_until, and has the same limits. Another client may hold the lock
- * between this call and the caller's next step; use the fencing token or
- * uvzk_hold_write. */
+ * uvzk_hold_valid_until, and has the same limits. Another client may hold the lock before
+ * the caller's next step: use the fencing token or uvzk_hold_write. */
 UVZK_EXTERN int uvzk_hold_is_valid(const uvzk_hold_t *hold);
 
 /* Returns the fencing token, the czxid of the lock's znode; 0 if not held. On one path
@@ -878,15 +774,14 @@ UVZK_EXTERN int64_t uvzk_hold_token(const uvzk_hold_t *hold);
  * if not held. The text is valid until the hold is released or lost. */
 UVZK_EXTERN const char *uvzk_hold_path(const uvzk_hold_t *hold);
 
-/* Returns until when the hold is valid (CLOCK_BOOTTIME, ms); 0 if not held. Every proof
- * extends this time. Until then the servers cannot grant the lock to another client,
- * under the assumptions of docs/promise.md. Two cases are not covered: another client
- * deletes the znode, or an operator ends the session. The lock may then be granted to
- * another client at once; this hold is lost when a later proof or the connection shows
- * it. With a max_hold_ms the result is never later than the end of that time. UINT64_MAX:
- * UVZK_PROOF_NONE while connected, or a persistent znode. For a multi lock this is the
- * earliest time of its members, each proved in its own session; UINT64_MAX if all of them
- * are persistent. */
+/* Returns until when the hold is valid; 0 if not held. Every proof extends this time.
+ * Until then the servers cannot grant the lock to another client, under the assumptions
+ * of docs/promise.md. Two cases are not covered: another client deletes the znode, or an
+ * operator ends the session. The lock may then be granted to another client at once; this
+ * hold is lost when a later proof or the connection shows it. With a max_hold_ms the
+ * result is never later than the end of that time. UINT64_MAX: UVZK_PROOF_NONE while
+ * connected, or a persistent znode. For a multi lock this is the earliest time of its
+ * members, each proved in its own session. */
 UVZK_EXTERN uint64_t uvzk_hold_valid_until(const uvzk_hold_t *hold);
 
 /* Returns the current time on CLOCK_BOOTTIME, ms. */
@@ -912,21 +807,17 @@ UVZK_EXTERN uint64_t uvzk_now(void);
 
 /* --------------------------------------------- read-write lock */
 
-/* Initialises a read-write lock. It consists of two locks on one path, one for readers
- * and one for writers; acquire and close each by itself (uvzk_lock_acquire(&lock->read,
- * ...)). Readers hold together, a writer holds alone. Readers and writers share one
- * queue, so a waiting writer stops later readers. An owner may re-enter each of the two
- * locks.
+/* Initialises a read-write lock: two locks on one path, one for readers and one for
+ * writers. Acquire and close each by itself (uvzk_lock_acquire(&lock->read, ...)).
+ * Readers hold together, a writer holds alone. Readers and writers share one queue, so a
+ * waiting writer stops later readers. An owner may re-enter each of the two locks.
  *
  * An owner (not NULL) that holds the write lock is granted the read lock ahead of all
  * contenders that wait, and may then release the write lock; no other writer is granted
- * in between (downgrade). The read lock then has the write lock's token. An owner that
- * holds the read lock, or waits for it, and acquires the write lock would wait for
- * itself: uvzk_lock_acquire returns UVZK_EDEADLK.
- *
- * Curator before 5.5 queues a downgraded reader behind the writers that already wait:
- * beside such a Curator client, a writer may be granted while that client's reader holds.
- * Errors as uvzk_mutex_init. */
+ * in between (downgrade). The read lock then has the write lock's token. Beside a client
+ * of Curator before 5.5 a writer may be granted while that client's downgraded reader
+ * holds. An owner that holds the read lock, or waits for it, and acquires the write lock
+ * would wait for itself: uvzk_lock_acquire returns UVZK_EDEADLK. Errors of an init. */
 UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
                                  const char *path);
 
@@ -934,20 +825,17 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
 
 /* Initialises a semaphore. All clients together share max_leases leases. An acquire of
  * several leases (options.leases, at most 100) gets all of them or none. All clients of a
- * path must use the same number. They may take the number from a shared count instead
- * (NULL: none), which then replaces max_leases: when the count rises, waiters are
- * granted; when it falls, no hold loses a lease, and waiters wait longer. The count must
- * be initialised. Close it after the semaphore: if the count or its client is closed
- * first, waiters end with UVZK_ECLOSED, and every later acquire returns UVZK_ECLOSED.
- * Requests are granted in the order of arrival; a request for few leases does not
- * overtake one for many. As in Curator, a lease's znode is created before it is counted,
- * so there may briefly be more znodes than leases; the surplus is not held. There is no
- * re-entry: options.owner is ignored. The hold's path is that of its first lease.
- *
- * Several requests of one client may share one znode in the queue, and a lease that one
- * of them releases may pass to the next without a request to the server. The client gives
- * other clients their turn as soon as it sees them in the queue, at the latest after 256
- * grants or 500 ms. A request with a queued_cb does not share a znode.
+ * path must use the same number. They may take it from a shared count instead (NULL:
+ * none), which then replaces max_leases: when the count rises, waiters are granted; when
+ * it falls, no hold loses a lease, and waiters wait longer. The count must be
+ * initialised. Close it after the semaphore: if the count or its client is closed first,
+ * waiters and every later acquire end with UVZK_ECLOSED. Requests are granted in the
+ * order of arrival; a request for few leases does not overtake one for many. As in
+ * Curator, a lease's znode is created before it is counted, so there may briefly be more
+ * znodes than leases; the surplus is not held. There is no re-entry: options.owner is
+ * ignored. The hold's path is that of its first lease. Several requests of one client may
+ * share one znode in the queue, and a lease may pass from one to the next without a
+ * request to the server (docs/recipes/semaphore.md).
  *
  * The hold's token is the czxid of the znode in the queue or, if the queue was empty, of
  * the lease. Two holds exclude one another if together they have more leases than there
@@ -955,34 +843,31 @@ UVZK_EXTERN int uvzk_rwlock_init(uvzk_client_t *client, uvzk_rwlock_t *lock,
  * was granted before this one was requested. Other holds may share a token; of two that
  * waited at the same time, the one with the greater token may be granted first.
  *
- * UV_EINVAL: max_leases is 0 and count is NULL, or the count is not initialised; from
- * uvzk_lock_acquire: more than 100 leases, more than a fixed max_leases, or a revoke_cb.
- * Other errors as uvzk_mutex_init. */
+ * Errors of an init. UV_EINVAL: also max_leases is 0 and count is NULL, or the count is
+ * not initialised; from uvzk_lock_acquire: more than 100 leases, more than a fixed
+ * max_leases, or a revoke_cb. */
 UVZK_EXTERN int uvzk_semaphore_init(uvzk_client_t *client, uvzk_semaphore_t *lock,
                                     const char *path, uint32_t max_leases,
                                     uvzk_shared_count_t *count);
 
 /* Initialises a semaphore with one lease: a lock without re-entry. Any code that has the
- * hold may release it, as in Curator any thread may. Errors as uvzk_mutex_init. */
+ * hold may release it, as in Curator any thread may. Errors of an init. */
 UVZK_EXTERN int uvzk_semaphore_mutex_init(uvzk_client_t *client,
                                           uvzk_semaphore_mutex_t *lock, const char *path);
 
-/* Return how many znodes a hold has, and the full path of one of them. A semaphore's hold
- * has one znode for each lease, a multi lock's hold one for each member, other holds have
- * 1; 0 if not held. Paths are as in uvzk_hold_path, which returns the first; NULL beyond
- * the last. */
+/* Return how many znodes a hold has, and the full path of one of them: of a semaphore one
+ * for each lease, of a multi lock one for each member, of other locks 1; 0 if not held.
+ * Paths are as in uvzk_hold_path, which returns the first; NULL beyond the last. */
 UVZK_EXTERN uint32_t uvzk_hold_node_count(const uvzk_hold_t *hold);
 UVZK_EXTERN const char *uvzk_hold_node_path(const uvzk_hold_t *hold, uint32_t index);
 
-/* Returns some leases of a semaphore's hold, in the background, and keeps the others.
- * UV_EINVAL: also if the hold is not a semaphore's, or would keep no lease.
- * UVZK_ENOTHELD: not held. UV_ENOMEM. */
+/* Returns some leases of a semaphore's hold, but not all, in the background. UV_EINVAL:
+ * also if the hold is not a semaphore's. UVZK_ENOTHELD, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_hold_return_leases(uvzk_hold_t *hold, uint32_t leases);
 
 /* -------------------------------------------------- multi lock */
 
-/* One member could not be acquired, was lost, or could not be released, with this
- * status. */
+/* One member was not acquired, was lost, or was not released, with this status. */
 typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *member,
                                         int status);
 
@@ -995,31 +880,27 @@ typedef void (*uvzk_multilock_error_cb)(uvzk_multilock_t *lock, uvzk_lock_t *mem
  * any two such multi locks in the same order: they never wait for each other in a circle,
  * whatever their members are. Other members are acquired one after the other, in the
  * order of their paths; with UVZK_MULTILOCK_IN_TURN all members are. A member that is
- * held may then be lost while the acquire still waits for the next one. Do not mix the
- * two ways: a program that acquires several of the same locks one after the other, as
- * Curator's InterProcessMultiLock does in the order of its list, and a program that
- * acquires them in one transaction may wait for each other forever. If such programs
- * exist, use UVZK_MULTILOCK_IN_TURN, and make them list their locks in the order of the
- * paths.
+ * held may then be lost while the acquire still waits for the next one. Programs of the
+ * two ways, Curator's among them, may wait for each other forever:
+ * docs/recipes/multilock.md tells what to do.
  *
  * If the owner already holds a member on its own, it re-enters that member, and the
  * members are acquired one after the other. Re-enter a multi lock through itself, not
  * through its members.
  *
- * The hold's token is the greatest of its members' tokens (the tokens of mutexes that are
- * acquired in one transaction are equal). The hold is valid as long as all its members
- * are. queued_cb is not called. uvzk_hold_node_path returns the members' paths, in the
- * order of the locks' paths.
+ * The hold is valid as long as all its members are. Its token is the greatest of its
+ * members' tokens (those of mutexes that are acquired in one transaction are equal).
+ * queued_cb is not called. uvzk_hold_node_path returns the members' paths, in the order
+ * of the locks' paths.
  *
- * members: 1 to 100 locks, each once; the array is copied. Closing the multi lock does
- * not close its members; close them after it. error_cb may be NULL. It is called for the
- * first failure of an acquire, before the acquire's callback, and for every failure of a
- * release, before the release's callback. UV_EINVAL: also an unknown flag, a member that
- * is not initialised, of another client or named twice, or a mutex with a cohort.
- * UVZK_ESTATE, UV_EBUSY, UV_ENOMEM. UVZK_EDEADLK: two members are mutexes of one path.
- * From uvzk_lock_acquire: UVZK_ECLOSED: a member is closed, or its struct is another lock
- * now; UV_EINVAL for revoke_cb and leases. If members are acquired in turn, acquire_cb
- * may also receive what uvzk_lock_acquire returns for a member. */
+ * members: 1 to 100 locks, each once. Closing the multi lock does not close them; close
+ * them after it. error_cb may be NULL. It is called for the first failure of an acquire,
+ * before the acquire's callback, and for every failure of a release, before the release's
+ * callback. Errors of an init. UV_EINVAL: also a member that is not initialised, of
+ * another client or named twice, or a mutex with a cohort. UVZK_EDEADLK: two members are
+ * mutexes of one path. From uvzk_lock_acquire: UVZK_ECLOSED: a member is closed, or its
+ * struct is another lock now; UV_EINVAL for revoke_cb and leases. If members are acquired
+ * in turn, acquire_cb may also receive what uvzk_lock_acquire returns for a member. */
 #define UVZK_MULTILOCK_IN_TURN 1U
 UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *lock,
                                     uvzk_lock_t *const *members, size_t count,
@@ -1041,35 +922,26 @@ UVZK_EXTERN int uvzk_multilock_init(uvzk_client_t *client, uvzk_multilock_t *loc
  *         return uvzk_client_read(&client, &request, uvzk_hold_path(&hold), was_read);
  *     } */
 
-/* A request is one call on a lock, a hold, a value, ... or a client, from the call to its
- * callback. The functions that take one share its type and its callback. Requests are
- * independent of each other: several calls on one object may be under way, each with a
- * request of its own. */
+/* A request is one call on an object or a client, from the call to its callback. Several
+ * calls on one object may be under way, each with a request of its own. */
 
-/* What a call has found. Fields that the call does not have are 0 or NULL, and so are all
+/* What a call has found. Fields that it does not have are 0 or NULL, and so are all
  * fields after a failure, except failed_op and value. */
 typedef struct uvzk_result_s {
-    size_t size; /* of the library's struct, which may grow at its end */
-    /* uvzk_client_read: the data of the znode, of which there may be none. */
-    const void *data;
-    size_t length; /* of the data, in bytes */
+    size_t size;      /* of the library's struct, which may grow at its end */
+    const void *data; /* uvzk_client_read: of the znode, maybe none */
+    size_t length;    /* of the data */
     const struct uvzk_stat_s *stat;
-    /* uvzk_lock_participants: the paths of their znodes; the first ones, so many as
-     * `holding` says, are holders'. */
-    const char *const *paths;
-    size_t holding;
-    /* uvzk_election_participants. */
-    const struct uvzk_election_participant_s *const *participants;
-    size_t count; /* of the paths, or of the participants */
-    /* A call on an atomic long. */
-    const struct uvzk_atomic_value_s *value;
-    /* uvzk_hold_write: the index of the operation that was refused; SIZE_MAX: none of the
-     * caller's, or not known. */
-    size_t failed_op;
+    const char *const *paths; /* uvzk_lock_participants: of their znodes */
+    size_t holding;           /* how many of the paths, from the first on, are holders' */
+    const struct uvzk_election_participant_s *const *participants; /* of an election */
+    size_t count;                            /* of the paths, or of the participants */
+    const struct uvzk_atomic_value_s *value; /* of a call on an atomic long */
+    size_t failed_op; /* uvzk_hold_write: the index of the operation that was refused;
+                         SIZE_MAX: none of the caller's, or not known */
 } uvzk_result_t;
 
-/* FINAL for the request. req->result has what the call has found. It is never NULL here,
- * and everything that it points to is valid until the callback returns. */
+/* FINAL for the request. req->result, never NULL here, has what the call has found. */
 typedef void (*uvzk_req_cb)(uvzk_req_t *req, int status);
 
 /* Cancels the request of a wait, an enter or a leave of a barrier: it ends as after a
@@ -1088,14 +960,13 @@ typedef struct uvzk_stat_s {
 } uvzk_stat_t;
 
 /* Reads a znode and its stat once: the znode of a hold, a lease (Lease.getData) or a
- * participant. node_path is a full path as returned by uvzk_hold_path,
- * uvzk_hold_node_path or a participants request, with the namespace, at most 2048 bytes;
- * it is copied. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY.
+ * participant. node_path is a full path as from uvzk_hold_path, uvzk_hold_node_path or a
+ * participants request. Errors of a request, and UVZK_EPATH.
  *
- * Status 0: req->result has the stat and the data of the znode. UVZK_ENONODE: there is no
- * such znode. UVZK_ENOAUTH, UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH,
- * UVZK_ECLOSED, UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: see
- * docs/errors.md. */
+ * Status 0: req->result has the stat and the data. UVZK_ENONODE: there is no such znode.
+ * UVZK_ECONNLOSS: the reply was lost. UVZK_ENOTSENT: no connection. UVZK_EEXPIRED: the
+ * session has ended. UVZK_ETHROTTLED: the server is overloaded. UVZK_EAUTH, UVZK_ECLOSED,
+ * UV_ENOMEM, and those of a server. */
 UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_req_t *req,
                                  const char *node_path, uvzk_req_cb cb);
 
@@ -1113,14 +984,13 @@ UVZK_EXTERN int uvzk_client_read(uvzk_client_t *client, uvzk_req_t *req,
  *     } */
 
 /* A shared value is the data of one znode (Curator's SharedValue). Every client that
- * shares it is notified of new values, across reconnections, new sessions, and the
- * deletion and re-creation of the znode. Every client may set it. A shared count
- * (SharedCount) is a shared value that is a number of four bytes, most significant byte
- * first. Values are ordered by mzxid, the number of the transaction that set them, which
- * does not go back when the znode is created again. */
+ * shares it may set it, and is notified of new values, across reconnections, new
+ * sessions, and the deletion and re-creation of the znode. A shared count (SharedCount)
+ * is a shared value that is a number of four bytes, most significant byte first. Values
+ * are ordered by mzxid, the number of the transaction that set them, which does not go
+ * back when the znode is created again. */
 
-/* The version of a value: the transaction that set it, and how often the znode had been
- * set by then. */
+/* The version of a value: the transaction that set it, and the number of sets by then. */
 typedef struct uvzk_value_version_s {
     int64_t mzxid;
     int32_t version;
@@ -1131,63 +1001,47 @@ typedef struct uvzk_value_version_s {
  * value cannot be read now. The last value stays known, and the next change is reported
  * when the value can be read again. UVZK_ENONODE: the znode was deleted. UVZK_ENOAUTH:
  * its ACL forbids reading it; uvzk retries about once in a session timeout, at first more
- * often. UVZK_ELIMIT: no room for another watch; uvzk retries every second. UVZK_EAUTH:
- * the client's credentials were refused; this is the last call. UVZK_ENOTSENT: the host
- * names do not resolve, and the retry policy is used up. UVZK_ENOAUTH, UVZK_EINVALIDACL,
- * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EZOOKEEPER: the znode is missing and could not
- * be created. A missing connection is reported to state_cb only. */
+ * often. UVZK_ELIMIT: uvzk retries every second. UVZK_EAUTH: this is the last call.
+ * UVZK_ENOTSENT. Those of a server: the znode is missing and could not be created. */
 typedef void (*uvzk_shared_value_change_cb)(uvzk_shared_value_t *value, int status);
 
-/* FINAL for the value. */
-typedef void (*uvzk_shared_value_close_cb)(uvzk_shared_value_t *value);
-
 /* Initialises a shared value: starts to read the znode and to watch it. If the znode is
- * missing, uvzk creates it with the seed, which is copied, and its parents as containers
- * (as persistent znodes if the server has no containers). A client that comes later finds
- * that value, whatever its own seed. cb may be NULL. The path is as in uvzk_mutex_init.
- * UV_EINVAL: also seed_length over 1000000. UVZK_EPATH. UVZK_ENOCHILDREN: an ancestor of
- * the path is an ephemeral znode of this client. UVZK_ESTATE, UV_ENOMEM, UV_EBUSY. */
+ * missing, uvzk creates it with the seed. A client that comes later finds that value,
+ * whatever its own seed. cb may be NULL. Errors of an init. */
 UVZK_EXTERN int uvzk_shared_value_init(uvzk_client_t *client, uvzk_shared_value_t *value,
                                        const char *path, const void *seed,
                                        size_t seed_length,
                                        uvzk_shared_value_change_cb cb);
 
-/* Gets the last known value and its version. It sends nothing. Each pointer may be NULL.
+/* Gets the last known value and its version, and sends nothing. Each pointer may be NULL.
  * The data are valid until the caller returns to the loop. UVZK_ENONODE: no value is
- * known yet. UVZK_ECLOSED: closing, or not initialised. UV_EINVAL. */
+ * known yet. UVZK_ECLOSED, UV_EINVAL. */
 UVZK_EXTERN int uvzk_shared_value_get(const uvzk_shared_value_t *value, const void **data,
                                       size_t *length, uvzk_value_version_t *version);
 
-/* Sets the value, whatever it is now. The data are copied. Sets are sent in the order of
- * the calls; without a connection they wait for it.
- * UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY.
+/* Sets the value, whatever it is now. Sets are sent in the order of the calls; without a
+ * connection they wait for it. Errors of a request.
  *
  * Status 0: the value is set, and uvzk_shared_value_get returns it, unless a newer value
  * is known. UVZK_EBADVERSION, of try_set only: the value had changed; uvzk has read it
- * again, unless the connection was lost. UVZK_ENONODE: there is no such znode.
- * UVZK_ECONNLOSS, UV_ENOMEM: not known whether it is set. UVZK_ECLOSED: the value or the
- * client was closed; not known either. UVZK_EAUTH: the client's credentials were refused;
- * if the set had been sent by then, it is not known whether it was carried out.
- * UVZK_ENOTSENT: not set; the host names do not resolve. UVZK_ETHROTTLED: not set; the
- * overloaded server refused it when a later set had already been sent, otherwise uvzk
- * would have sent it again. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED,
- * UVZK_EZOOKEEPER: the server refused it. */
+ * again, unless the connection was lost. Not set: UVZK_ENONODE: there is no such znode;
+ * UVZK_ENOTSENT; UVZK_ETHROTTLED: the overloaded server refused it when a later set had
+ * already been sent, otherwise uvzk would have sent it again; those of a server. Not
+ * known: UVZK_ECONNLOSS, UVZK_ECLOSED, UV_ENOMEM, and UVZK_EAUTH after it was sent. */
 UVZK_EXTERN int uvzk_shared_value_set(uvzk_shared_value_t *value, uvzk_req_t *req,
                                       const void *data, size_t length, uvzk_req_cb cb);
 
 /* Sets the value only if it is still the one that uvzk_shared_value_get returned with
- * this version. If a newer value is known, it fails without a request. ZooKeeper itself
- * compares only the version number: if the znode was deleted and created again and has
- * reached the same number, ZooKeeper cannot tell the difference.
- * UV_EINVAL: also version number -1, which ZooKeeper takes for "any" (a znode reaches it
- * after about 4 billion sets). Other errors as uvzk_shared_value_set. */
+ * this version, as uvzk_shared_value_set. If a newer value is known, it fails without a
+ * request. ZooKeeper compares only the version number: it does not notice if the znode
+ * was deleted, created again and has reached the same number. UV_EINVAL: also version
+ * number -1, ZooKeeper's "any" (a znode reaches it after about 4 billion sets). */
 UVZK_EXTERN int uvzk_shared_value_try_set(uvzk_shared_value_t *value, uvzk_req_t *req,
                                           const uvzk_value_version_t *version,
                                           const void *data, size_t length,
                                           uvzk_req_cb cb);
 
-/* Closes a shared value. Pending sets end with UVZK_ECLOSED; cb (may be NULL) is called
- * last. UVZK_ESTATE, UV_EINVAL. */
+/* Closes a shared value. Errors of a close. */
 UVZK_EXTERN int uvzk_shared_value_close(uvzk_shared_value_t *value,
                                         uvzk_shared_value_close_cb cb);
 
@@ -1197,16 +1051,11 @@ UVZK_EXTERN int uvzk_shared_value_close(uvzk_shared_value_t *value,
 typedef void (*uvzk_shared_count_change_cb)(uvzk_shared_count_t *count, int status,
                                             int32_t value);
 
-/* FINAL for the count. */
-typedef void (*uvzk_shared_count_close_cb)(uvzk_shared_count_t *count);
-
 /* A shared count. Each function works as its counterpart for a shared value, with the
  * same errors. uvzk_shared_count_get returns UVZK_EDATA if a value is known, but none
- * that was a count; version is that of the count that it returns.
- * UV_EEXIST, of the init: a lock with a fixed name of this client has the znode, or an
- * atomic long that this client has changed, or a barrier that it has set. Or something at
- * or below the path, as a lock is, is open in this client already, and makes the znode
- * without a number: open the count first (docs/recipes/together.md). */
+ * that was a count; version is that of the count that it returns. UV_EEXIST, of the init:
+ * this client uses the znode for something else, or something open at or below the path
+ * makes the znode without a number: open the count first (docs/recipes/together.md). */
 UVZK_EXTERN int uvzk_shared_count_init(uvzk_client_t *client, uvzk_shared_count_t *count,
                                        const char *path, int32_t seed,
                                        uvzk_shared_count_change_cb cb);
@@ -1222,21 +1071,16 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
 
 /* ----------------------------------------------------------- recipes: barriers
  *
- *     static uvzk_double_barrier_t round_of_five;
+ *     static uvzk_double_barrier_t five;
  *     static uvzk_req_t crossing;
  *
- *     static void together(uvzk_req_t *req, int status)
- *     {
- *         report("five are here", status);
- *     }
+ *     static void met(uvzk_req_t *req, int status) { report("five are here", status); }
  *     static int meet(void)
  *     {
- *         int status =
- *             uvzk_double_barrier_init(&client, &round_of_five, "/round", 5, NULL);
+ *         int status = uvzk_double_barrier_init(&client, &five, "/round", 5, NULL);
  *
  *         return status < 0 ? status
- *                           : uvzk_double_barrier_enter(&round_of_five, &crossing,
- *                                                       30000, together);
+ *                           : uvzk_double_barrier_enter(&five, &crossing, 30000, met);
  *     } */
 
 /* A barrier blocks all waits while it is set (Curator's DistributedBarrier). Its znode is
@@ -1247,17 +1091,11 @@ UVZK_EXTERN int uvzk_shared_count_close(uvzk_shared_count_t *count,
  * leave ends when all of them have left (DistributedDoubleBarrier). Each member has an
  * ephemeral znode below the path whose name is a UUID. When enough members exist at once,
  * the znode `ready` is created below the path; it exists until they have left, and a
- * member that enters meanwhile does not wait. If `ready` exists without a member, the
- * sessions of all members ended inside: the next enter of uvzk removes it. Curator's
- * enter does not remove it, and returns at once; delete it by hand if only Curator's
- * programs use the path.
+ * member that enters meanwhile does not wait. The next enter of uvzk removes a `ready`
+ * that dead members have left; Curator's enter does not (docs/recipes/barrier.md).
  *
- * For both kinds, a lost connection does not end a call: the call continues after the
+ * A lost connection does not end a call on either kind: the call continues after the
  * reconnect. The timeout includes that time. */
-
-/* FINAL for the barrier. */
-typedef void (*uvzk_barrier_close_cb)(uvzk_barrier_t *barrier);
-typedef void (*uvzk_double_barrier_close_cb)(uvzk_double_barrier_t *barrier);
 
 /* This member is no longer inside, although it has not left: its session has ended
  * (UVZK_EEXPIRED), the credentials were refused (UVZK_EAUTH) or the client was closed
@@ -1266,55 +1104,43 @@ typedef void (*uvzk_double_barrier_close_cb)(uvzk_double_barrier_t *barrier);
  * leave ends with the code. */
 typedef void (*uvzk_double_barrier_lost_cb)(uvzk_double_barrier_t *barrier, int reason);
 
-/* Initialises a barrier. It sends nothing. The path is as in uvzk_mutex_init. Another
- * recipe may use the same path, but then that recipe's znode may set the barrier, and
- * while that recipe is open, this client may only wait (docs/recipes/together.md).
- * UV_EINVAL, UVZK_EPATH, UVZK_ESTATE, UV_ENOMEM, UV_EBUSY. */
+/* Initialises a barrier and sends nothing. Another recipe may use the same path, but then
+ * that recipe's znode may set the barrier, and while that recipe is open, this client may
+ * only wait (docs/recipes/together.md). Errors of an init, except UVZK_ENOCHILDREN. */
 UVZK_EXTERN int uvzk_barrier_init(uvzk_client_t *client, uvzk_barrier_t *barrier,
                                   const char *path);
 
-/* Set a barrier, or remove it: create its znode, with missing parents as containers, or
- * delete it. uvzk resends a request that got no reply, so a change may be carried out
- * twice. Changes that are under way at the same time may be carried out in any order.
- * UV_EEXIST: a persistent node, a group member, a lock with a fixed name, a shared value
- * or a shared count of this client has the znode, or an atomic long that this client has
- * changed. Something of this client needs znodes below the path, as a lock at the path
- * does: UV_EEXIST for a set, UVZK_ENOTEMPTY for a remove. UVZK_ENOCHILDREN, for a set: an
- * ancestor of the path is an ephemeral znode of this client. UV_EINVAL, UVZK_ECLOSED,
- * UV_ENOMEM, UV_EBUSY.
+/* Set a barrier, or remove it: create its znode, or delete it. uvzk resends a request
+ * that got no reply, so a change may be carried out twice. Changes that are under way at
+ * the same time may be carried out in any order. Errors of a request. UV_EEXIST: this
+ * client uses the znode for something else or, for a set, needs znodes below the path
+ * (docs/recipes/together.md). UVZK_ENOTEMPTY, for a remove: this client needs znodes
+ * below the path. UVZK_ENOCHILDREN, for a set, as of an init.
  *
- * Status 0: done, by this client or by another one before it. UVZK_ECONNLOSS:
- * the host names no longer resolve, and it is not known whether it was done.
- * UVZK_ENOTSENT: the host names do not resolve, and it was not done. UVZK_ENOTEMPTY, for
- * a remove: the path has children, which belong to another recipe.
+ * Status 0: done, by this client or by another one before it. UVZK_ECONNLOSS: the host
+ * names no longer resolve, and it is not known whether it was done. UVZK_ENOTSENT: it was
+ * not done. UVZK_ENOTEMPTY, for a remove: the path has children, of another recipe.
  *
- * Status of all calls on barriers. UVZK_ECLOSED: the barrier or the client was closed.
- * UVZK_EAUTH: the client's credentials were refused. UVZK_ENOAUTH, UVZK_EINVALIDACL,
- * UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server
- * refused a request. After an enter or a leave that ended with UVZK_ENOAUTH, the member's
- * znode may remain until the session ends, if the ACL forbids the delete. */
+ * Status of all calls on barriers: UVZK_ECLOSED, UVZK_EAUTH, and those of a server. After
+ * an enter or a leave that ended with UVZK_ENOAUTH, the member's znode may remain until
+ * the session ends, if the ACL forbids the delete. */
 UVZK_EXTERN int uvzk_barrier_set(uvzk_barrier_t *barrier, uvzk_req_t *req,
                                  uvzk_req_cb cb);
 UVZK_EXTERN int uvzk_barrier_remove(uvzk_barrier_t *barrier, uvzk_req_t *req,
                                     uvzk_req_cb cb);
 
 /* Waits until a barrier is not set. timeout_ms: UVZK_WAIT_FOREVER, or ms from now, at
- * least 1. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY.
- *
- * Status 0: the barrier was not set at a moment after the call. UV_ETIMEDOUT:
- * timeout_ms has passed. UV_ECANCELED: uvzk_req_cancel. UVZK_ELIMIT: no room for another
- * watch. UVZK_ENOTSENT: the host names do not resolve, and the retry policy is used up.
- * Others as uvzk_barrier_set. */
+ * least 1. Errors of a request. Status 0: the barrier was not set at a moment after the
+ * call. UV_ETIMEDOUT: timeout_ms has passed. UV_ECANCELED: uvzk_req_cancel. UVZK_ELIMIT,
+ * UVZK_ENOTSENT. Others as uvzk_barrier_set. */
 UVZK_EXTERN int uvzk_barrier_wait(uvzk_barrier_t *barrier, uvzk_req_t *req,
                                   int64_t timeout_ms, uvzk_req_cb cb);
 
-/* Closes a barrier. Pending calls end with UVZK_ECLOSED; a set or a remove may still be
- * carried out. cb (may be NULL) is called last. UVZK_ESTATE, UV_EINVAL. */
+/* Closes a barrier. A set or a remove may still be carried out. Errors of a close. */
 UVZK_EXTERN int uvzk_barrier_close(uvzk_barrier_t *barrier, uvzk_barrier_close_cb cb);
 
-/* Initialises a double barrier. It sends nothing. All members must use the same path and
- * the same member_quantity, at least 1. lost_cb may be NULL. The path and the errors are
- * as for uvzk_barrier_init. UVZK_ENOCHILDREN: as uvzk_mutex_init. */
+/* Initialises a double barrier and sends nothing. All members must use the same path and
+ * the same member_quantity, at least 1. lost_cb may be NULL. Errors of an init. */
 UVZK_EXTERN int uvzk_double_barrier_init(uvzk_client_t *client,
                                          uvzk_double_barrier_t *barrier, const char *path,
                                          uint32_t member_quantity,
@@ -1326,10 +1152,10 @@ UVZK_EXTERN int uvzk_double_barrier_init(uvzk_client_t *client,
  * If an enter times out or is cancelled, uvzk deletes its znode before the callback runs;
  * this takes one round trip, or until uvzk finds that the connection is lost. A member
  * that leaves is outside, even if the wait for the others times out or is cancelled.
- * UVZK_ESTATE: entered already, or, for leave, not entered; or a call of this barrier is
- * under way. UV_EINVAL. UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY. UV_EIO, for enter: the system
- * has no random bytes for a name. UV_EEXIST, for enter: a persistent node, a group member
- * or a lock with a fixed name of this client owns the znode `ready` below the path.
+ * Errors of a request. UVZK_ESTATE: entered already, or, for leave, not entered; or a
+ * call of this barrier is under way. Of enter: UV_EIO: no random bytes for a name.
+ * UV_EEXIST: something else of this client owns the znode `ready`
+ * (docs/recipes/together.md).
  *
  * Status of an enter. 0: this member is inside until it leaves. After any other code it
  * is outside, and its znode is gone; without a connection the znode may still exist, and
@@ -1340,18 +1166,18 @@ UVZK_EXTERN int uvzk_double_barrier_init(uvzk_client_t *client,
  * UV_ETIMEDOUT, UV_ECANCELED: this member has left, but others may still be inside.
  * UVZK_ENONODE: another client deleted its znode; the others have not waited for it.
  *
- * Status of both. UVZK_EEXPIRED: the session has ended, and with it the member's znode.
+ * Status of both. UVZK_EEXPIRED: the session, and so the member's znode, has ended.
  * Others as uvzk_barrier_wait. */
 UVZK_EXTERN int uvzk_double_barrier_enter(uvzk_double_barrier_t *barrier, uvzk_req_t *req,
                                           int64_t timeout_ms, uvzk_req_cb cb);
 UVZK_EXTERN int uvzk_double_barrier_leave(uvzk_double_barrier_t *barrier, uvzk_req_t *req,
                                           int64_t timeout_ms, uvzk_req_cb cb);
 
-/* Closes a double barrier. A pending call ends with UVZK_ECLOSED. A member that is
- * inside leaves without waiting for the others. cb (may be NULL) is called last, when the
- * znode is gone or its state cannot be known. Otherwise as uvzk_barrier_close. */
+/* Closes a double barrier. A member that is inside leaves without waiting for the others;
+ * cb is called when its znode is gone or its state cannot be known. Errors of a close. */
 UVZK_EXTERN int uvzk_double_barrier_close(uvzk_double_barrier_t *barrier,
                                           uvzk_double_barrier_close_cb cb);
+
 /* -------------------------------------------------------- recipes: atomic long
  *
  *     static uvzk_atomic_long_t orders;
@@ -1377,27 +1203,25 @@ UVZK_EXTERN int uvzk_double_barrier_close(uvzk_double_barrier_t *barrier,
  * the znode was deleted and created again in between and has reached the same version.
  *
  * A change reads the znode and writes the new value if the znode still has the version
- * that was read. If another client was faster, the try fails, and the retry policy
- * decides whether uvzk tries again (the optimistic phase). If the policy is used up and
- * options.mutex_path is set, uvzk acquires that mutex, tries again under
- * options.mutex_retry, and releases it (the promoted phase; Curator's PromotedToLock).
- * The mutex excludes only changes in their promoted phase; both phases compare the
- * version.
+ * that was read. If another client was faster, the retry policy decides whether uvzk
+ * tries again (the optimistic phase). If the policy is used up and options.mutex_path is
+ * set, uvzk acquires that mutex, tries again under options.mutex_retry, and releases it
+ * (the promoted phase; Curator's PromotedToLock). The mutex excludes only changes in
+ * their promoted phase; both phases compare the version.
  *
  * If the reply to a write is lost, uvzk reads the znode on the next connection of the
- * same session. If that shows that the write was not carried out, uvzk tries again.
- * Otherwise the call ends with UVZK_ECONNLOSS. Curator instead writes again, so it may
- * add twice. */
+ * same session, and tries again if that shows that the write was not carried out.
+ * Otherwise the call ends with UVZK_ECONNLOSS; Curator writes again, and may add
+ * twice. */
 
-/* The options of an atomic long. Begin with uvzk_atomic_long_options_init(&options). */
+/* The options of an atomic long. */
 typedef struct uvzk_atomic_long_options_s {
     size_t size;               /* set by uvzk_atomic_long_options_init */
     uvzk_retry_policy_t retry; /* of the optimistic phase. Default: exponential, base 10
                                   ms, at most 1000 ms, 10 retries */
-    const char *mutex_path;    /* of the mutex of the promoted phase, which must differ
-                                  from the path of the number; NULL: no promoted phase */
-    int64_t mutex_timeout_ms;  /* as timeout_ms of uvzk_acquire_options_t. Default:
-                                  UVZK_WAIT_FOREVER */
+    const char *mutex_path;    /* of the promoted phase; not the path of the number;
+                                  NULL: no promoted phase */
+    int64_t mutex_timeout_ms;  /* of its acquire. Default: UVZK_WAIT_FOREVER */
     uvzk_retry_policy_t mutex_retry; /* of the promoted phase. Default: as retry */
 } uvzk_atomic_long_options_t;
 
@@ -1409,29 +1233,20 @@ UVZK_EXTERN void uvzk_atomic_long_options_init_size(uvzk_atomic_long_options_t *
 /* What a call on an atomic long found and did (Curator's AtomicValue, AtomicStats). */
 typedef struct uvzk_atomic_value_s {
     size_t size;        /* of the library's struct, which may grow at its end */
-    int64_t pre_value;  /* the last value that was read; if the status is 0, the call has
-                          replaced it. 0 if nothing was read, as always with
-                          uvzk_atomic_long_force_set and uvzk_atomic_long_create */
-    int64_t post_value; /* the value now, if the status is 0; else the same as
-                                  pre_value */
-    uint32_t optimistic_tries; /* writes that were sent in the optimistic phase, except
-                                  those that were certainly not carried out because there
-                                  was no connection or the server was overloaded */
-    uint32_t promoted_tries;   /* the same for the promoted phase */
-    uint64_t optimistic_ms; /* how long the phases took; the promoted phase includes the
-                                  wait for the mutex */
-    uint64_t promoted_ms;
+    int64_t pre_value;  /* the last value that was read, which a call with status 0 has
+                           replaced; 0 if none was, as with _force_set and _create */
+    int64_t post_value; /* the value now, if the status is 0; else as pre_value */
+    /* Writes that were sent in each phase, except those that were certainly not carried
+     * out because there was no connection or the server was overloaded. */
+    uint32_t optimistic_tries, promoted_tries;
+    /* How long the phases took; the promoted phase includes the wait for the mutex. */
+    uint64_t optimistic_ms, promoted_ms;
 } uvzk_atomic_value_t;
 
-/* FINAL for the atomic long. */
-typedef void (*uvzk_atomic_long_close_cb)(uvzk_atomic_long_t *atomic);
-
-/* Initialises an atomic long. Sends nothing. The first change creates the znode, with its
- * parents as in uvzk_shared_value_init. options may be NULL for the defaults; they are
- * copied. The paths are as in uvzk_mutex_init. UV_EINVAL: also if options was not
- * initialised, a policy is invalid, or the mutex has the path of the number. UVZK_EPATH.
- * UVZK_ENOCHILDREN: as uvzk_mutex_init, for the mutex's path. UVZK_ESTATE, UV_ENOMEM,
- * UV_EBUSY. */
+/* Initialises an atomic long and sends nothing. The first change creates the znode.
+ * options may be NULL for the defaults. Errors of an init, UVZK_ENOCHILDREN for the
+ * mutex's path. UV_EINVAL: also an invalid policy, or a mutex at the path of the
+ * number. */
 UVZK_EXTERN int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t *atomic,
                                       const char *path,
                                       const uvzk_atomic_long_options_t *options);
@@ -1442,61 +1257,42 @@ UVZK_EXTERN int uvzk_atomic_long_init(uvzk_client_t *client, uvzk_atomic_long_t 
  * value: uvzk_atomic_long_add with 0 returns it.
  *
  * The calls on one atomic long are carried out one after the other, in their order;
- * without a connection they wait for it. Errors of all of them: UV_EINVAL, UVZK_ECLOSED,
- * UV_ENOMEM, UV_EBUSY.
+ * without a connection they wait for it. Errors of all of them: those of a request; of
+ * the changes also UV_EEXIST: this client uses the znode for something else
+ * (docs/recipes/together.md), and UVZK_ENOCHILDREN, as of an init.
  *
- * Status of all calls on atomic longs. req->result->value is never NULL. 0: done.
- * UVZK_EBADVERSION: not changed. uvzk_atomic_long_compare_and_set: the value was not
- * `expected` (result->value->pre_value has it), or another client set it at the same
- * time. All others: other clients were faster in every try. UVZK_ENODEEXISTS:
- * uvzk_atomic_long_create found the znode. UVZK_ENONODE:
- * uvzk_atomic_long_compare_and_set found none. UV_ERANGE: the sum does not fit in 64
- * bits; not changed. UVZK_EDATA: the znode has one to seven bytes of data; not changed.
- * UVZK_ECONNLOSS: the reply was lost, and it is not known whether the value was changed.
- * UV_ETIMEDOUT, UVZK_EUNREACHABLE, UVZK_ENOTQUEUED, UVZK_EPROOF, UVZK_EEXPIRED,
- * UVZK_EDELETED, UVZK_ELIMIT, UVZK_EEXHAUSTED, UVZK_ENOCHILDREN, UV_EIO, UV_ENOMEM: the
- * mutex was not acquired (uvzk_hold_acquire_cb); not changed. UVZK_ECLOSED: the atomic
- * long or the client was closed; UVZK_EAUTH: the client's credentials were refused;
- * UVZK_EINTERNAL: see docs/errors.md. In these three cases it is not known whether the
- * value was changed. UVZK_ENOTSENT: not changed; the host names do not resolve, and the
- * client's retry policy is used up. UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
- * UVZK_EREJECTED, UVZK_EUNIMPLEMENTED, UVZK_EZOOKEEPER: the server refused it. */
+ * Status of all of them. req->result->value is never NULL. 0: done. Nothing was changed:
+ * UVZK_EBADVERSION: other clients were faster in every try; of compare_and_set: the value
+ * was not `expected` (pre_value has it), or another client set it at the same time.
+ * UVZK_ENODEEXISTS: create found the znode. UVZK_ENONODE: compare_and_set found none.
+ * UV_ERANGE: the sum does not fit in 64 bits. UVZK_EDATA: the znode has one to seven
+ * bytes of data. UV_ETIMEDOUT, UVZK_EUNREACHABLE, UVZK_ENOTQUEUED, UVZK_EPROOF,
+ * UVZK_EEXPIRED, UVZK_EDELETED, UVZK_ELIMIT, UVZK_EEXHAUSTED, UVZK_ENOCHILDREN, UV_EIO,
+ * UV_ENOMEM: the mutex was not acquired (uvzk_hold_acquire_cb). UVZK_ENOTSENT, and those
+ * of a server. It is not known whether the value was changed: UVZK_ECONNLOSS: the reply
+ * was lost. UVZK_ECLOSED, UVZK_EAUTH, UVZK_EINTERNAL. */
 UVZK_EXTERN int uvzk_atomic_long_get(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
                                      uvzk_req_cb cb);
 
-/* Adds delta, which may be negative. If the sum does not fit in 64 bits, nothing is
- * changed and the call ends with UV_ERANGE; Curator's sum wraps around instead. Errors as
- * uvzk_atomic_long_get. Two more errors of this and the other changes: UV_EEXIST: a
- * persistent node, a group member, a lock with a fixed name or a shared count of this
- * client has the znode, or a barrier that this client has set (docs/recipes/together.md).
- * UVZK_ENOCHILDREN: an ancestor of the path is an ephemeral znode of this client. */
+/* Change the value; errors and statuses as uvzk_atomic_long_get. _add adds delta, which
+ * may be negative. _compare_and_set sets the value if it is `expected`, in one try, and
+ * does not create the znode. _try_set sets the value; result->value->pre_value has the
+ * one that it has replaced. _force_set sets the value, whatever it is, and _create
+ * creates the znode with this value if there is none; if the reply is lost, both end with
+ * UVZK_ECONNLOSS without reading the znode. */
 UVZK_EXTERN int uvzk_atomic_long_add(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
                                      int64_t delta, uvzk_req_cb cb);
-
-/* Sets the value if it is `expected`, in one try. It does not create the znode. Errors as
- * uvzk_atomic_long_get. */
 UVZK_EXTERN int uvzk_atomic_long_compare_and_set(uvzk_atomic_long_t *atomic,
                                                  uvzk_req_t *req, int64_t expected,
                                                  int64_t value, uvzk_req_cb cb);
-
-/* Sets the value, and reports in result->value->pre_value the value that it has replaced.
- * Errors as uvzk_atomic_long_get. */
 UVZK_EXTERN int uvzk_atomic_long_try_set(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
                                          int64_t value, uvzk_req_cb cb);
-
-/* Sets the value, whatever it is. If the reply is lost, uvzk reports UVZK_ECONNLOSS
- * without reading the znode. Errors as uvzk_atomic_long_get. */
 UVZK_EXTERN int uvzk_atomic_long_force_set(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
                                            int64_t value, uvzk_req_cb cb);
-
-/* Creates the znode with this value if there is none. A lost reply is reported as in
- * uvzk_atomic_long_force_set. Errors as uvzk_atomic_long_get. */
 UVZK_EXTERN int uvzk_atomic_long_create(uvzk_atomic_long_t *atomic, uvzk_req_t *req,
                                         int64_t value, uvzk_req_cb cb);
 
-/* Closes an atomic long. Pending calls end with UVZK_ECLOSED, a mutex that one of them
- * holds is released, and cb (may be NULL) is called last. The znode stays. UVZK_ESTATE,
- * UV_EINVAL. */
+/* Closes an atomic long. Its mutex is released, the znode stays. Errors of a close. */
 UVZK_EXTERN int uvzk_atomic_long_close(uvzk_atomic_long_t *atomic,
                                        uvzk_atomic_long_close_cb cb);
 
@@ -1531,19 +1327,17 @@ UVZK_EXTERN int uvzk_atomic_long_close(uvzk_atomic_long_t *atomic,
  *     `-refused-+--> not queued <-----'  refused for good, or options.manual_requeue
  *
  * uvzk_election_is_leader has the promise of uvzk_hold_is_valid: it returns 1 for one
- * participant at most, whatever happens to the connection, the process or the servers
- * (docs/promise.md). deposed_cb runs before another participant of uvzk can lead, unless
- * the loop is late, another client deletes the znode, an operator ends the session, or
- * the client is closed with the election open. A participant of Curator has no such
- * proof: it may believe that it still leads. Use the token or uvzk_hold_write where that
- * matters. */
+ * participant at most, whatever happens to the connection, the process or the servers.
+ * deposed_cb runs before another participant of uvzk can lead, unless the loop is late,
+ * another client deletes the znode, an operator ends the session, or the client is closed
+ * with the election open. A participant of Curator has no such proof: it may believe that
+ * it still leads. Use the token or uvzk_hold_write where that matters. */
 
 /* What participants of a path have in common: the names of their znodes. */
 typedef enum {
     UVZK_ELECTION_LATCH = 0, /* LeaderLatch: `latch-` */
-    UVZK_ELECTION_SELECTOR   /* LeaderSelector, whose znodes are an InterProcessMutex's:
-                                `lock-`. Without an id they have the client's
-                                default_data */
+    UVZK_ELECTION_SELECTOR   /* LeaderSelector: `lock-`, as an InterProcessMutex. Without
+                                an id they have the client's default_data */
 } uvzk_election_kind_t;
 
 /* How an election is closed (CloseMode). */
@@ -1557,9 +1351,7 @@ typedef struct uvzk_election_participant_s {
     size_t size;        /* of the library's struct, which may grow at its end */
     const char *id;     /* the data of its znode, with a NUL after them; "": none */
     size_t id_length;   /* without that NUL */
-    int is_leader;      /* 1: it is the first in the queue. This client does not know
-                           whether the participant's client knows that already, or can
-                           prove it */
+    int is_leader;      /* 1: it is first, whether its client can prove that or not */
     int64_t token;      /* czxid of its znode: the fencing token while it leads */
     int64_t session_id; /* of its client */
     const char *path;   /* full path of its znode */
@@ -1573,19 +1365,17 @@ typedef void (*uvzk_election_leader_cb)(uvzk_election_t *election, int64_t token
 /* This participant no longer leads; uvzk_election_is_leader already returns 0. Called
  * once for each call of leader_cb, except after a silent close. Stop the leader's work
  * before the callback returns. reason 0: uvzk_election_resign. UV_ETIMEDOUT: max_reign_ms
- * has passed. UVZK_ECLOSED: the election or its client was closed. In the first two
- * cases, and when the election is closed with UVZK_ELECTION_NOTIFY, uvzk deletes the
- * znode only after the callback has returned. UVZK_EEXPIRED, UVZK_EPROOF, UVZK_EDELETED,
- * UVZK_EAUTH, UVZK_EINTERNAL: as in uvzk_hold_lost_cb. After UVZK_EAUTH and
- * UVZK_EINTERNAL the participant is not queued again. */
+ * has passed. UVZK_ECLOSED. In the first two cases, and when the election is closed with
+ * UVZK_ELECTION_NOTIFY, uvzk deletes the znode only after the callback has returned.
+ * UVZK_EEXPIRED, UVZK_EPROOF, UVZK_EDELETED: as in uvzk_hold_lost_cb. UVZK_EAUTH,
+ * UVZK_EINTERNAL: the participant is not queued again. */
 typedef void (*uvzk_election_deposed_cb)(uvzk_election_t *election, int reason);
 
 /* Another participant leads, or the first leader is known: a participant of any client,
- * including this one. leader NULL: no participant is known, or this one was deposed.
- * leader and its texts are valid until the callback returns. uvzk may skip leaders and
- * never goes back to an earlier one: their tokens rise. It reads the znode of the first
- * in the queue and watches it. Without a connection the last known leader stays. By the
- * time this callback runs, another participant may lead. */
+ * including this one. leader NULL: no participant is known, or this one was deposed. uvzk
+ * may skip leaders and never goes back to an earlier one: their tokens rise. It reads the
+ * znode of the first in the queue and watches it. Without a connection the last known
+ * leader stays. By the time this callback runs, another participant may lead. */
 typedef void (*uvzk_election_changed_cb)(uvzk_election_t *election,
                                          const uvzk_election_participant_t *leader);
 
@@ -1593,28 +1383,21 @@ typedef void (*uvzk_election_changed_cb)(uvzk_election_t *election,
  * uvzk_hold_acquire_cb. If uvzk_err_is_retriable(status), uvzk queues it again, without a
  * limit on attempts: after UVZK_EEXPIRED at once, otherwise after a pause by the client's
  * retry policy. For all other codes it stays out of the queue until
- * uvzk_election_requeue: for example UVZK_ENOAUTH, if an ACL forbids creating the znode
- * or its parents. */
+ * uvzk_election_requeue: for example UVZK_ENOAUTH, if an ACL forbids a create. */
 typedef void (*uvzk_election_error_cb)(uvzk_election_t *election, int status);
 
-/* FINAL for the election. */
-typedef void (*uvzk_election_close_cb)(uvzk_election_t *election);
-
-/* The options of an election. Begin with uvzk_election_options_init(&options); a field
- * that is zero means the default. */
+/* The options of an election. A field that is zero means the default. */
 typedef struct uvzk_election_options_s {
     size_t size;             /* set by uvzk_election_options_init */
     uint32_t kind;           /* uvzk_election_kind_t */
-    uint32_t manual_requeue; /* 1: after it has led, the participant is queued only when
-                                uvzk_election_requeue is called (LeaderSelector without
-                                autoRequeue) */
-    const void *id;          /* of this participant; copied; NULL: none */
-    size_t id_length;        /* <= 1000000; 0 with an id: the id is a C string */
+    uint32_t manual_requeue; /* 1: after it has led, only uvzk_election_requeue queues it
+                                again (LeaderSelector without autoRequeue) */
+    const void *id;          /* of this participant; NULL: none */
+    size_t id_length;        /* 0 with an id: the id is a C string */
     uint64_t max_reign_ms;   /* how long it leads at most; 0: without a limit */
     uvzk_election_leader_cb leader_cb; /* may be NULL, and so may the others */
     uvzk_election_deposed_cb deposed_cb;
-    uvzk_election_changed_cb changed_cb; /* NULL: uvzk neither reads nor watches who
-                                            leads */
+    uvzk_election_changed_cb changed_cb; /* NULL: uvzk does not watch who leads */
     uvzk_election_error_cb error_cb;
 } uvzk_election_options_t;
 
@@ -1624,20 +1407,18 @@ UVZK_EXTERN void uvzk_election_options_init_size(uvzk_election_options_t *option
                                                  size_t size);
 
 /* Initialises an election, and queues a participant in it. options may be NULL for the
- * defaults; they are copied. The path is as in uvzk_mutex_init. If it returns 0, the
- * election must be closed later. Two elections on one path are two participants, even in
- * one process. UV_EINVAL: also an unknown kind, an id that is too long, or a changed_cb
- * while this client has an election of the other kind with a changed_cb on the path.
- * UVZK_EPATH. UVZK_ENOCHILDREN: as uvzk_mutex_init. UVZK_ESTATE. UVZK_ELIMIT, UV_EIO: as
- * uvzk_lock_acquire. UV_ENOMEM, UV_EBUSY. */
+ * defaults. After it has returned 0, the election must be closed. Two elections on one
+ * path are two participants, even in one process. Errors of an init. UV_EINVAL: also a
+ * changed_cb while this client has an election of the other kind with a changed_cb on the
+ * path. UVZK_ELIMIT, UV_EIO: as uvzk_lock_acquire. */
 UVZK_EXTERN int uvzk_election_init(uvzk_client_t *client, uvzk_election_t *election,
                                    const char *path,
                                    const uvzk_election_options_t *options);
 
 /* Gives up the leadership: deposed_cb runs in the loop's next turn, then the znode is
  * deleted, and the participant goes to the end of the queue. Until deposed_cb runs it
- * still leads. This corresponds to the end of LeaderSelector's takeLeadership.
- * UVZK_ENOTHELD: it does not lead, or is resigning already. UVZK_ECLOSED, UV_EINVAL. */
+ * still leads. This is the end of LeaderSelector's takeLeadership. UVZK_ENOTHELD: it does
+ * not lead, or is resigning already. UVZK_ECLOSED, UV_EINVAL. */
 UVZK_EXTERN int uvzk_election_resign(uvzk_election_t *election);
 
 /* Queues a participant that is not in the queue: with options.manual_requeue, or after
@@ -1662,19 +1443,19 @@ UVZK_EXTERN uint64_t uvzk_election_valid_until(const uvzk_election_t *election);
 UVZK_EXTERN uvzk_hold_t *uvzk_election_hold(const uvzk_election_t *election);
 
 /* Lists the participants, of any client, with their ids: lists the path and reads each
- * znode (getParticipants, getLeader). UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY.
+ * znode (getParticipants, getLeader). Errors of a request.
  *
  * Status 0: req->result->participants has them in the order of the queue, the leader
  * first; count is 0 if there are none. A participant that has left meanwhile is missing.
- * UVZK_ENOAUTH: the path or a znode may not be read. Others as uvzk_lock_participants. */
+ * Others as uvzk_lock_participants; UVZK_ENOAUTH: also if a znode may not be read. */
 UVZK_EXTERN int uvzk_election_participants(uvzk_election_t *election, uvzk_req_t *req,
                                            uvzk_req_cb cb);
 
 /* Closes an election. The participant leaves the queue, and its znode is deleted in the
- * background. mode is a uvzk_election_close_mode_t. cb (may be NULL) is called last. If
- * the client is closed with the election open, a leader is deposed with UVZK_ECLOSED, a
- * participant in the queue receives UVZK_ECLOSED in error_cb, and the election is closed
- * without a callback of its own. UVZK_ESTATE. UV_EINVAL: also an unknown mode. */
+ * background. mode is a uvzk_election_close_mode_t. Errors of a close. If the client is
+ * closed with the election open, a leader is deposed with UVZK_ECLOSED, a participant in
+ * the queue receives UVZK_ECLOSED in error_cb, and the election is closed without a
+ * callback of its own. */
 UVZK_EXTERN int uvzk_election_close(uvzk_election_t *election, unsigned mode,
                                     uvzk_election_close_cb cb);
 
@@ -1702,9 +1483,8 @@ UVZK_EXTERN int uvzk_election_close(uvzk_election_t *election, unsigned mode,
  *     PERSISTENT   it outlives the client if the client ends without a close. uvzk takes
  *                  over a persistent znode that exists already
  *     EPHEMERAL    it ends with the client's session. uvzk never takes over a znode of
- *                  another session, or a persistent one: it waits until that znode is
- *                  gone, then creates its own. Curator takes it over, and loses it when
- *                  that session ends */
+ *                  another session, or a persistent one, as Curator does: it waits until
+ *                  that znode is gone, then creates its own */
 typedef enum {
     UVZK_PERSISTENT_NODE_PERSISTENT = 0,
     UVZK_PERSISTENT_NODE_EPHEMERAL
@@ -1717,34 +1497,23 @@ typedef enum {
  * again. UVZK_ENONODE: it was deleted. UVZK_EEXPIRED: the session of an ephemeral znode
  * has ended, or must be assumed to have ended (UVZK_STATE_LOST). UVZK_ENODEEXISTS: the
  * path has another session's znode or, if this one is ephemeral, a persistent znode.
- * UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN, UVZK_EREJECTED, UVZK_EUNIMPLEMENTED,
- * UVZK_EZOOKEEPER: the server refused to create, set or read it; uvzk tries again, at
- * growing intervals of up to one session timeout. UVZK_ELIMIT: no room for another watch.
- * UVZK_ENOTSENT: the host names do not resolve, and the retry policy is used up.
- * UVZK_EAUTH: the client's credentials were refused; this is the last call. A missing
- * connection is reported to state_cb only, until the state is LOST. */
+ * Those of a server: uvzk tries again, at growing intervals of up to one session timeout.
+ * UVZK_EAUTH: this is the last call. UVZK_ELIMIT, UVZK_ENOTSENT. */
 typedef void (*uvzk_persistent_node_change_cb)(uvzk_persistent_node_t *node, int status);
 
 /* FINAL for the node. 0: the znode is gone, or this client had none. UVZK_EEXPIRED,
- * UVZK_EAUTH, UVZK_ECLOSED, UVZK_EINTERNAL, UVZK_ENOTSENT: the session has ended, the
- * credentials were refused, the client was closed, uvzk has found a fault of its own, or
- * the host names do not resolve: the servers delete an ephemeral znode with its session;
- * a persistent one may remain. UVZK_ENOTEMPTY, UVZK_ELIMIT, UVZK_EREJECTED,
- * UVZK_EZOOKEEPER: the delete was refused, or there is no room for the watch that reading
- * the znode sets. If an ACL forbids deleting or reading the znode, uvzk tries again, at
- * growing intervals of up to one session timeout. */
+ * UVZK_EAUTH, UVZK_ECLOSED, UVZK_EINTERNAL, UVZK_ENOTSENT: the servers delete an
+ * ephemeral znode with its session; a persistent one may remain. UVZK_ENOTEMPTY,
+ * UVZK_EREJECTED, UVZK_EZOOKEEPER: the delete was refused. UVZK_ELIMIT: no room for the
+ * watch that a read sets. If an ACL forbids deleting or reading the znode, uvzk tries
+ * again, at growing intervals of up to one session timeout. */
 typedef void (*uvzk_persistent_node_close_cb)(uvzk_persistent_node_t *node, int status);
 
-/* Initialises a persistent node and begins to create the znode, with missing parents as
- * in uvzk_shared_value_init. mode is a uvzk_persistent_node_mode_t. The data are copied;
- * cb may be NULL. The path is as in uvzk_mutex_init. UV_EEXIST: this client already has a
- * persistent node or a group member at that path, or a lock with a fixed name
- * (UVZK_NODE_EPHEMERAL) that has its znode there. If a persistent node at the path is
- * closing, the call succeeds, and this one begins after that close. Also UV_EEXIST: the
- * znode would be ephemeral, and something of this client needs znodes below it
- * (docs/recipes/together.md). UVZK_ENOCHILDREN: as uvzk_shared_value_init. UV_EINVAL:
- * also an unknown mode, or length is over 1000000. UVZK_EPATH, UVZK_ESTATE, UV_ENOMEM,
- * UV_EBUSY. */
+/* Initialises a persistent node and begins to create the znode. mode is a
+ * uvzk_persistent_node_mode_t. cb may be NULL. Errors of an init. UV_EEXIST: this client
+ * has an owner of the znode already, or the znode would be ephemeral and this client
+ * needs znodes below it (docs/recipes/together.md). If a persistent node at the path is
+ * closing, this one begins after that close. */
 UVZK_EXTERN int uvzk_persistent_node_init(uvzk_client_t *client,
                                           uvzk_persistent_node_t *node, const char *path,
                                           uint32_t mode, const void *data, size_t length,
@@ -1753,18 +1522,16 @@ UVZK_EXTERN int uvzk_persistent_node_init(uvzk_client_t *client,
 /* Sets the data of the znode: now, or as soon as it exists, and when it is created again.
  * If two calls come before the callback, the second one counts. If another client sets
  * the data of an ephemeral znode, uvzk sets them back; it leaves those of a persistent
- * one until the next call. UV_EINVAL: also length over 1000000. UVZK_ECLOSED,
- * UV_ENOMEM. */
+ * one until the next call. UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_persistent_node_set_data(uvzk_persistent_node_t *node,
                                               const void *data, size_t length);
 
-/* Closes a persistent node and deletes its znode. cb (may be NULL) is called when the
- * znode is known to be gone; without a connection, uvzk waits for it. uvzk deletes the
- * znode only if it is this client's: it compares the session of an ephemeral one, and the
- * version that was read. So it does not delete a znode that another client has created
- * since, unless that has the same version. When the client is closed instead, uvzk
- * deletes nothing, and only ephemeral znodes end with the session. UVZK_ESTATE,
- * UV_EINVAL. */
+/* Closes a persistent node and deletes its znode. cb is called when the znode is known to
+ * be gone; without a connection, uvzk waits for it. uvzk deletes the znode only if it is
+ * this client's: it compares the session of an ephemeral one, and the version that was
+ * read. So it deletes no znode that another client has created since, unless that has the
+ * same version. When the client is closed instead, uvzk deletes nothing, and only
+ * ephemeral znodes end with the session. Errors of a close. */
 UVZK_EXTERN int uvzk_persistent_node_close(uvzk_persistent_node_t *node,
                                            uvzk_persistent_node_close_cb cb);
 
@@ -1786,82 +1553,72 @@ UVZK_EXTERN int uvzk_persistent_node_close(uvzk_persistent_node_t *node,
  *     }
  *     static int join_workers(void)
  *     {
- *         return uvzk_group_member_init(&client, &this_worker, "/workers", "17", "10.0.0.7",
- *                                       8, NULL, workers_changed);
+ *         return uvzk_group_member_init(&client, &this_worker, "/workers", "17",
+ *                                       "10.0.0.7", 8, NULL, workers_changed);
  *     } */
 
 /* A group member is one of the programs that are listed at a path (Curator's
  * GroupMember). It consists of an ephemeral persistent node at path/id, and a list of all
- * children of that path with their data, which uvzk keeps up to date. It has one watch on
- * the path, and one on each znode below it. Every child of the path counts as a member,
- * no matter which client created it. */
+ * children of that path with their data, which uvzk keeps up to date by a watch on the
+ * path and one on each znode below it. Every child of the path counts as a member, no
+ * matter which client created it. */
 
 /* One member of the group, as it is known now. */
 typedef struct {
     const char *id;   /* the name of its znode */
     const void *data; /* of the znode; NULL: the ACL forbids reading them, they have not
                          been read yet, or there is no room for a watch */
-    size_t length;    /* in bytes */
-    /* Of the transaction that wrote the data; 0: the caller's own entry, or the data are
-     * not known. */
-    int64_t mzxid;
+    size_t length;
+    int64_t mzxid; /* that wrote the data; 0: the caller's own, or data not known */
 } uvzk_group_entry_t;
 
 /* As joined_cb: reports the member's own znode, exactly as
  * uvzk_persistent_node_change_cb. status 0: it has joined. UVZK_ENODEEXISTS: the znode of
- * this id is not this member's; uvzk waits until it is gone, and never takes it over. As
- * members_cb: status 0: the members, or the data of members other than the caller, differ
- * from those at the last call with 0; uvzk_group_member_list returns them. uvzk calls it
- * when the data of all members in the list have been read. One call may report several
- * changes. uvzk does not report the same list twice in a row, unless it reported a status
- * < 0 in between; two entries differ if their mzxid differ. status < 0: the members
- * cannot be listed, and the list does not change; uvzk tries again, at growing intervals
- * of up to one session timeout. UVZK_ENOAUTH, UVZK_EREJECTED, UVZK_EZOOKEEPER: the server
- * refused it. UVZK_ELIMIT: no room for another watch. If there is room for the watch on
- * the path but not for those on all members, uvzk still keeps the list up to date, with
- * data NULL for the other members, and reports each change with UVZK_ELIMIT instead of 0;
- * more options.sessions make more room. A missing connection is reported to state_cb
- * only; meanwhile the list does not change. */
+ * this id is not this member's; uvzk waits until it is gone, and never takes it over.
+ *
+ * As members_cb: status 0: the members, or the data of members other than the caller,
+ * differ from those at the last call with 0; uvzk_group_member_list returns them. uvzk
+ * calls it when the data of all members in the list have been read. One call may report
+ * several changes. uvzk does not report the same list twice in a row, unless it reported
+ * a status < 0 in between; two entries differ if their mzxid differ. status < 0, with a
+ * code of a server or UVZK_ELIMIT: the members cannot be listed, and the list does not
+ * change; uvzk tries again, at growing intervals of up to one session timeout. If there
+ * is room for the watch on the path but not for those on all members, uvzk still keeps
+ * the list up to date, with data NULL for the other members, and reports each change with
+ * UVZK_ELIMIT instead of 0; more options.sessions make more room. */
 typedef void (*uvzk_group_member_change_cb)(uvzk_group_member_t *member, int status);
 
 /* FINAL for the member. The status is that of uvzk_persistent_node_close_cb. */
 typedef void (*uvzk_group_member_close_cb)(uvzk_group_member_t *member, int status);
 
 /* Initialises a group member and begins to join the group at the path. The id is the name
- * of the znode, and no other member of the group may have it: UV_EEXIST if this client
- * has a member with that id, a persistent node at that path, or a lock with a fixed name
- * (UVZK_NODE_EPHEMERAL) that has its znode there. If a member or a persistent node there
- * is closing, the call succeeds, and this one joins after that close. Also UV_EEXIST: a
- * recipe of this client needs znodes below the member's znode. UVZK_ENOCHILDREN: as
- * uvzk_mutex_init. Missing parents are created as for a persistent node. The id and the
- * data are copied; joined_cb and members_cb may be NULL. The path is as in
- * uvzk_mutex_init. UVZK_EPATH: also the id is empty, ".", "..", contains a '/' or a
- * character that a path must not contain. UV_EINVAL: also length over 1000000.
- * UVZK_ESTATE, UV_ENOMEM, UV_EBUSY. */
+ * of the znode, and no other member of the group may have it. joined_cb and members_cb
+ * may be NULL. Errors of an init. UVZK_EPATH: also the id is empty, ".", "..", contains a
+ * '/' or a character that a path must not contain. UV_EEXIST: as
+ * uvzk_persistent_node_init, for the member's znode. If its owner is closing, this member
+ * joins after that close. */
 UVZK_EXTERN int uvzk_group_member_init(uvzk_client_t *client, uvzk_group_member_t *member,
                                        const char *path, const char *id, const void *data,
                                        size_t length,
                                        uvzk_group_member_change_cb joined_cb,
                                        uvzk_group_member_change_cb members_cb);
 
-/* Sets the member's own data, as uvzk_persistent_node_set_data does. joined_cb is called
- * when they are written. members_cb is called for the other members, not for this one.
- * UV_EINVAL: also length over 1000000. UVZK_ECLOSED, UV_ENOMEM. */
+/* Sets the member's own data. joined_cb is called when they are written, members_cb for
+ * the other members only. Errors as uvzk_persistent_node_set_data. */
 UVZK_EXTERN int uvzk_group_member_set_data(uvzk_group_member_t *member, const void *data,
                                            size_t length);
 
 /* Returns the members that are known now, in the order of their ids, compared byte by
  * byte. The caller is always one of them, with its latest data, even while its znode does
  * not exist (as in Curator). Until the members have been listed for the first time, it is
- * the only one. The array belongs to uvzk and is valid until the caller returns to the
- * loop, or calls uvzk_group_member_list, set_data or close. Sends nothing and allocates
- * nothing. UV_EINVAL: an argument is NULL. UVZK_ECLOSED: closing, or not initialised. */
+ * the only one. The array is valid until the caller returns to the loop, or calls
+ * uvzk_group_member_list, set_data or close. It allocates nothing. UV_EINVAL,
+ * UVZK_ECLOSED. */
 UVZK_EXTERN int uvzk_group_member_list(const uvzk_group_member_t *member,
                                        const uvzk_group_entry_t **members, size_t *count);
 
-/* Closes a group member and deletes its znode. cb (may be NULL) is called when the znode
- * is known to be gone, as for uvzk_persistent_node_close. When the client is closed
- * instead, the znode ends with the session. UVZK_ESTATE, UV_EINVAL. */
+/* Closes a group member and deletes its znode, as uvzk_persistent_node_close. When the
+ * client is closed instead, the znode ends with the session. Errors of a close. */
 UVZK_EXTERN int uvzk_group_member_close(uvzk_group_member_t *member,
                                         uvzk_group_member_close_cb cb);
 
@@ -1869,27 +1626,20 @@ UVZK_EXTERN int uvzk_group_member_close(uvzk_group_member_t *member,
 
 /* Sets an option by its name, for a program that reads options from a file or a command
  * line: uvzk_client_options_set(&options, "session_timeout_ms", "10000"). docs/options.md
- * lists the names and the values. uvzk copies the value, and the options refer to the
- * copy. Call uvzk_client_options_free after uvzk_client_init, and before the struct is
- * initialised again.
- *
- * UV_ENOENT: there is no option of this name. UV_EINVAL: the option cannot have this
- * value, or an argument is NULL; uvzk_refusal names the option and its range. UV_ENOMEM.
- * After a failure the options are as they were before. */
+ * lists the names and the values. The options refer to a copy of the value. Call
+ * uvzk_client_options_free after uvzk_client_init, and before the struct is initialised
+ * again. UV_ENOENT: there is no option of this name. UV_EINVAL: also if the option cannot
+ * have this value; uvzk_refusal names the option and its range. UV_ENOMEM. After a
+ * failure the options are as they were before. */
 UVZK_EXTERN int uvzk_client_options_set(uvzk_client_options_t *options, const char *name,
                                         const char *value);
 
-/* Sets options from a connection string: the hosts, and after a '?' other options, in any
- * order and each at most once:
+/* Sets options from a connection string (docs/options.md): the hosts, and after a '?'
+ * other options, each at most once. The values, their copies and the errors are as of
+ * uvzk_client_options_set; '&' and '%' are written "%26" and "%25". Options that the text
+ * does not name keep their values.
  *
- *     10.0.0.1:2181,10.0.0.2:2181/chroot?session_timeout_ms=10000&namespace=app
- *
- * The names and values are those of uvzk_client_options_set. In a value, "%26" stands for
- * '&', "%25" for '%', and any other %XX for the byte with that hexadecimal number; no
- * other character has a meaning. The part before '?' becomes options.hosts unchanged, so
- * a text without '?' sets only the hosts; uvzk_client_init checks them. Options that the
- * text does not name keep their values. The codes, and how the text is copied: as
- * uvzk_client_options_set. */
+ *     10.0.0.1:2181,10.0.0.2:2181/chroot?session_timeout_ms=10000&namespace=app */
 UVZK_EXTERN int uvzk_client_options_parse(uvzk_client_options_t *options,
                                           const char *text);
 
@@ -1915,18 +1665,15 @@ typedef struct uvzk_session_entry_s {
     uint64_t node_bytes, node_bytes_most;   /* of their paths: used, and the limit */
     uint64_t watches;                       /* that are set now, of one path once */
     uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
-    const uvzk_client_error_t *error;       /* as uvzk_client_last_error, of this
-                                               session; never NULL */
+    const uvzk_client_error_t *error;       /* as uvzk_client_last_error; never NULL */
     const char *server;                     /* as uvzk_client_current_server */
 } uvzk_session_entry_t;
 
-/* Receives one session. The pointers are valid until the callback returns. The callback
- * may query uvzk but must not change anything. */
+/* Receives one session. It may query uvzk but must not change anything. */
 typedef void (*uvzk_session_entry_cb)(const uvzk_client_t *client,
                                       const uvzk_session_entry_t *entry, void *context);
 
-/* Calls cb for each session of the client, before it returns. A client has at least one
- * session. UV_EINVAL. UVZK_ESTATE: the client is not initialised. */
+/* Calls cb for each session of the client before it returns. Errors of a query. */
 UVZK_EXTERN int uvzk_client_each_session(const uvzk_client_t *client,
                                          uvzk_session_entry_cb cb, void *context);
 
@@ -1938,7 +1685,7 @@ typedef struct uvzk_histogram_s {
     uint64_t buckets[UVZK_HISTOGRAM_BUCKETS];
 } uvzk_histogram_t;
 
-/* State and counters of a client. Begin with uvzk_client_metrics_init(&metrics). */
+/* State and counters of a client. */
 typedef struct uvzk_client_metrics_s {
     size_t size; /* set by uvzk_client_metrics_init */
     /* The current state: */
@@ -1948,14 +1695,11 @@ typedef struct uvzk_client_metrics_s {
     uint64_t locks;              /* that are open */
     uint64_t waiting, held;      /* pending acquires; holds */
     uint64_t contenders;         /* znodes: pending, held or being deleted */
-    uint64_t undeletable;        /* of those, the ones whose delete the directory's ACL
-                                    has refused; uvzk repeats the delete, see
-                                    uvzk_hold_release_cb */
-    uint64_t foreign;            /* children of lock paths that are not contenders'
+    uint64_t undeletable; /* of those: an ACL forbids the delete, which uvzk repeats */
+    uint64_t foreign;     /* children of lock paths that are not contenders'
                                     znodes, in the last listing of each path */
-    uint64_t node_bytes, node_bytes_most;   /* of the contenders' paths: used, and the
-                                               limit */
-    uint64_t watches;                       /* that are set now, of one path once */
+    uint64_t node_bytes, node_bytes_most; /* of the contenders' paths: used, the limit */
+    uint64_t watches;                     /* that are set now, of one path once */
     uint64_t watch_bytes, watch_bytes_most; /* of their paths: used, and the limit */
     /* Requests to the servers since the client was initialised: */
     uint64_t requests; /* all */
@@ -1971,19 +1715,17 @@ typedef struct uvzk_client_metrics_s {
         refused_cancelled, refused_otherwise;
     /* Lost holds: UVZK_EEXPIRED; UVZK_EPROOF; UVZK_EDELETED; all other codes. */
     uint64_t lost_expired, lost_unproved, lost_deleted, lost_otherwise;
-    uint64_t orphans;            /* znodes of this client's sessions that none of its
-                                    locks knew, and that it has deleted */
+    uint64_t orphans;            /* znodes of its own that no lock knew, now deleted */
     uint64_t diverged;           /* how often the client left a server: UVZK_EDIVERGED */
     uvzk_histogram_t acquire;    /* from the call to the callback of the grant */
     uvzk_histogram_t hold;       /* from the grant to the release or the loss */
     uvzk_histogram_t release;    /* from the call until its outcome is known */
     uvzk_histogram_t round_trip; /* of requests */
     uvzk_histogram_t proof;      /* of proofs of ownership */
-    uvzk_histogram_t handover;   /* from the moment at which this client saw the end of a
-                                    hold, of any client, to the grant of the acquire that
-                                    waited for it */
-    uint64_t mixed_kinds;        /* since the client was initialised: contenders that came
-                                    after one of another kind, see uvzk_mixed_kinds_t */
+    uvzk_histogram_t handover;   /* from when this client saw the end of any client's
+                                    hold to the grant of the acquire that waited for it */
+    uint64_t mixed_kinds;        /* from the init on: contenders that came after one of
+                                    another kind (uvzk_mixed_kinds_t) */
 } uvzk_client_metrics_t;
 
 #define uvzk_client_metrics_init(metrics) \
@@ -1992,21 +1734,19 @@ UVZK_EXTERN void uvzk_client_metrics_init_size(uvzk_client_metrics_t *metrics,
                                                size_t size);
 
 /* Starts to count grants, refusals and losses, and to measure durations. Has no effect if
- * the client counts already (options.metrics). UV_EINVAL. UVZK_ESTATE: the client is not
- * initialised. UV_ENOMEM. */
+ * the client counts already (options.metrics). Errors of a query, and UV_ENOMEM. */
 UVZK_EXTERN int uvzk_client_start_metrics(uvzk_client_t *client);
 
-/* Fills in the client's state and counters. It changes nothing: without
- * uvzk_client_start_metrics only the state and the requests are filled in. UV_EINVAL:
- * also if metrics was not initialised. UVZK_ESTATE: the client is not initialised. */
+/* Fills in the client's state and counters, without uvzk_client_start_metrics only the
+ * state and the requests. Errors of a query. */
 UVZK_EXTERN int uvzk_client_metrics(const uvzk_client_t *client,
                                     uvzk_client_metrics_t *metrics);
 
 /* Writes the metrics for Prometheus (text format 0.0.4), as uvzk_client_metrics fills
  * them in. Each sample has the label client="name", in which '"', '\\' and newlines are
  * escaped. As snprintf does, it writes at most size bytes, the NUL included, and returns
- * the length of the whole text without the NUL. buffer may be NULL if size is 0.
- * UV_EINVAL, UVZK_ESTATE: as uvzk_client_metrics. */
+ * the length of the whole text without the NUL. buffer may be NULL if size is 0. Errors
+ * of a query. */
 UVZK_EXTERN int uvzk_client_write_metrics(const uvzk_client_t *client, const char *name,
                                           char *buffer, size_t size);
 
@@ -2025,38 +1765,34 @@ typedef enum {
     UVZK_WAITS_FOR_PROOF        /* no contender is ahead; its session is being proved */
 } uvzk_wait_kind_t;
 
-/* What a pending acquire waits for, and since when. Begin with
- * uvzk_wait_info_init(&wait). */
+/* What a pending acquire waits for, and since when. */
 typedef struct uvzk_wait_info_s {
-    size_t size;    /* set by uvzk_wait_info_init */
-    uint32_t kind;  /* uvzk_wait_kind_t */
-    uint64_t ahead; /* how many contenders are known to be ahead, as in queued_cb. After a
-                       timeout, and in uvzk_client_each_hold, it counts at most 1000 of
-                       this client; for a lock with a driver it is 1. LEASES: how many
-                       leases are taken */
-    const char *predecessor; /* OTHERS: full path of the nearest znode of another client
-                                that it waits for; else NULL. Valid until the next
-                                uvzk_hold_wait_info or uvzk_client_each_hold, at most
-                                until the caller returns to the loop */
-    uint64_t since; /* since when (CLOCK_BOOTTIME, ms): when the acquire began, or, with
-                       CONNECTION, when the connection was lost if that was later. 0: not
-                       known, for example of a semaphore request that shares the znode of
-                       another request */
-    const char *traceparent; /* OTHERS: the options.traceparent of the acquire whose znode
-                                is `predecessor`; NULL: it has none, or uvzk has not read
-                                it. Valid as long as `predecessor` */
-    const char *node_path; /* full path of the acquire's own znode, once it has a place in
-                              the queue; NULL: it has none yet, or the acquire has timed
-                              out. Valid as long as `predecessor` */
+    size_t size;   /* set by uvzk_wait_info_init */
+    uint32_t kind; /* uvzk_wait_kind_t */
+    /* How many contenders are known to be ahead, as in queued_cb. After a timeout, and in
+     * uvzk_client_each_hold, it counts at most 1000 of this client; for a lock with a
+     * driver it is 1. LEASES: how many leases are taken. */
+    uint64_t ahead;
+    /* OTHERS: full path of the nearest znode of another client that it waits for; else
+     * NULL. The texts are valid until the next uvzk_hold_wait_info or
+     * uvzk_client_each_hold, at most until the caller returns to the loop. */
+    const char *predecessor;
+    /* When the acquire began, or, with CONNECTION, when the connection was lost if that
+     * was later. 0: not known, as of a semaphore's request that shares a znode. */
+    uint64_t since;
+    const char *traceparent; /* OTHERS: of the acquire whose znode is `predecessor`; NULL:
+                                none, or uvzk has not read it */
+    const char *node_path;   /* full path of its own znode; NULL: it has no place in the
+                                queue yet, or the acquire has timed out */
 } uvzk_wait_info_t;
 
 #define uvzk_wait_info_init(wait) uvzk_wait_info_init_size((wait), sizeof(*(wait)))
 UVZK_EXTERN void uvzk_wait_info_init_size(uvzk_wait_info_t *wait, size_t size);
 
-/* Tells what a pending acquire waits for, as far as this client knows. It sends nothing.
+/* Tells what a pending acquire waits for, as far as this client knows, and sends nothing.
  * In the callback of an acquire that failed by timeout_ms or UVZK_TRY_ONCE it tells what
- * that acquire waited for. UV_EINVAL: also if wait was not initialised. UV_ENOMEM.
- * UVZK_ESTATE: neither a pending acquire nor such a callback. */
+ * that acquire waited for. UV_EINVAL, UV_ENOMEM. UVZK_ESTATE: neither a pending acquire
+ * nor such a callback. */
 UVZK_EXTERN int uvzk_hold_wait_info(const uvzk_hold_t *hold, uvzk_wait_info_t *wait);
 
 /* One pending acquire or hold, for uvzk_client_each_hold. */
@@ -2069,22 +1805,19 @@ typedef struct uvzk_hold_entry_s {
     int is_held;                  /* 1: granted, and acquire_cb was called */
     int64_t token;                /* 0 if it is not held */
     const char *path;             /* of its znode; NULL if it is not held */
-    const uvzk_wait_info_t *wait; /* of a pending acquire; of a hold all fields but size
-                                     are 0; never NULL */
+    const uvzk_wait_info_t *wait; /* never NULL; of a hold all fields but size are 0 */
     uint32_t session;             /* the number of its session, from 0 on */
 } uvzk_hold_entry_t;
 
-/* Receives one pending acquire or hold. The pointers are valid until the callback
- * returns. The callback may query uvzk but must not change anything: no acquire, release,
- * cancel or close. uvzk_hold_wait_info and uvzk_client_each_hold overwrite
- * entry->wait->predecessor. */
+/* Receives one pending acquire or hold. It may query uvzk but must not change anything.
+ * uvzk_hold_wait_info and uvzk_client_each_hold overwrite entry->wait->predecessor. */
 typedef void (*uvzk_hold_entry_cb)(const uvzk_client_t *client,
                                    const uvzk_hold_entry_t *entry, void *context);
 
 /* Calls cb for every pending acquire and hold of this client's locks, before it returns.
  * Those of one lock come in the order in which they were requested; re-entries follow
- * their owner's first acquire. It sends nothing. UV_EINVAL. UVZK_ESTATE: the client is
- * not initialised. UV_ENOMEM: cb may have been called for some. */
+ * their owner's first acquire. It sends nothing. Errors of a query. UV_ENOMEM: cb may
+ * have been called for some. */
 UVZK_EXTERN int uvzk_client_each_hold(const uvzk_client_t *client, uvzk_hold_entry_cb cb,
                                       void *context);
 
@@ -2099,16 +1832,15 @@ UVZK_EXTERN int uvzk_client_each_hold(const uvzk_client_t *client, uvzk_hold_ent
  * longer, by that limit plus the last hold. All holds by one znode have the same fencing
  * token: uvzk_hold_cohort tells them apart. Acquires of this mutex are granted in their
  * order. An acquire that is revocable, or whose node_data differ from the holder's, waits
- * for its own znode. A multi lock refuses such a mutex as a member. UV_EINVAL: also
- * handovers or ms out of range. Other errors as uvzk_mutex_init. */
+ * for its own znode. A multi lock refuses such a mutex as a member. Errors of an init. */
 UVZK_EXTERN int uvzk_mutex_init_with_cohort(uvzk_client_t *client, uvzk_mutex_t *mutex,
                                             const char *path, uint32_t handovers,
                                             uint32_t ms);
 
 /* Returns the hold's position in its cohort: 1, 2, ... among the holds that share its
  * token; 0 if it is not held, or its lock has no cohort. The token of the first hold of a
- * cohort is greater than any token before. The pair of token and position grows from
- * grant to grant. */
+ * cohort is greater than any token before. Token and position, as a pair, grow with each
+ * grant. */
 UVZK_EXTERN uint32_t uvzk_hold_cohort(const uvzk_hold_t *hold);
 
 /* ------------------------------------------------- lock driver */
@@ -2122,22 +1854,20 @@ typedef enum {
     UVZK_NODE_PERSISTENT_SEQUENTIAL     /* as the first, but it outlives its session */
 } uvzk_node_mode_t;
 
-/* A driver for the caller's own kind of lock (LockInternalsDriver). Begin with
- * uvzk_lock_driver_init(&driver) and set the name. With the name "lock-" and all other
- * fields 0 the lock is InterProcessMutex with Curator's own driver.
+/* A driver for the caller's own kind of lock (LockInternalsDriver). Set the name; with
+ * "lock-" and all other fields 0 the lock is InterProcessMutex with Curator's own driver.
  *
  * Each acquire creates a znode and lists the directory, and uvzk asks the driver: either
  * the acquire gets the lock, or it watches the child that the driver names, and uvzk asks
  * again when that child is gone or changed. The driver decides which acquires may hold
  * together. uvzk proves holds, reports their loss, counts re-entries and deletes znodes.
  *
- * uvzk calls the two functions when a listing has arrived. They receive a copy of the
- * struct as it was when the lock was initialised. They must not call uvzk, and their
- * result must depend only on their arguments. */
+ * uvzk calls the two functions when a listing has arrived, with a copy of the struct as
+ * it was when the lock was initialised. They must not call uvzk, and their result must
+ * depend only on their arguments. */
 typedef struct uvzk_lock_driver_s {
     size_t size;         /* set by uvzk_lock_driver_init */
-    const char *name;    /* "lock-"; copied; no '/'; at most 16 bytes, with
-                            UVZK_NODE_EPHEMERAL 64 */
+    const char *name;    /* "lock-"; no '/'; at most 16 bytes, with a fixed name 64 */
     uint32_t mode;       /* uvzk_node_mode_t (createsTheLock) */
     uint32_t max_leases; /* for gets_the_lock; 0 means 1 */
     /* getsTheLock: returns whether children[own] gets the lock. If not, it returns 0 and
@@ -2160,11 +1890,11 @@ typedef struct uvzk_lock_driver_s {
     uvzk_lock_driver_init_size((driver), sizeof(*(driver)))
 UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t size);
 
-/* Initialises a lock with a driver. The driver is copied; its context must stay valid
- * until the lock is closed. A directory has one kind of lock: this client must not use
- * another recipe on the same path. The token is the czxid of the znode; it grows from
- * grant to grant if the driver grants one acquire after the other. queued_cb receives how
- * many children are sorted before this one, at least 1; with UVZK_NODE_EPHEMERAL 1.
+/* Initialises a lock with a driver. The driver's context must stay valid until the lock
+ * is closed. A directory has one kind of lock: this client must not use another recipe on
+ * the same path. The token is the czxid of the znode; it grows from grant to grant if the
+ * driver grants one acquire after the other. queued_cb receives how many children are
+ * sorted before this one, at least 1; with UVZK_NODE_EPHEMERAL 1.
  *
  * A hold by a persistent znode lasts as long as the znode exists: it outlives the
  * session, uvzk_lock_is_held needs no connection, and uvzk_hold_valid_until is
@@ -2172,23 +1902,20 @@ UVZK_EXTERN void uvzk_lock_driver_init_size(uvzk_lock_driver_t *driver, size_t s
  * UVZK_EAUTH, or with UVZK_ECONNLOSS if, after the end of a session, the host names do
  * not resolve and the retry policy is used up. Waiters keep their places across sessions
  * too. If the process dies, or the client is closed before uvzk could delete the znode,
- * the znode stays and blocks other contenders until it is deleted by hand.
+ * the znode blocks other contenders until it is deleted by hand.
  *
  * With a persistent znode or a fixed name (UVZK_NODE_EPHEMERAL), a hold needs a watch on
  * its znode. It is lost with UVZK_ELIMIT if there is no room for the watch, and with
- * UVZK_ENOAUTH if the znode's ACL forbids reading it.
+ * UVZK_ENOAUTH if the znode's ACL forbids reading it. With a fixed name, if a leader has
+ * forgotten a holder's znode (A9), that holder's release may delete the next holder's
+ * znode; sequential names avoid that.
  *
- * With UVZK_NODE_EPHEMERAL, if a leader has forgotten a holder's znode (A9), that
- * holder's release may delete the next holder's znode; sequential names avoid that.
- *
- * UV_EINVAL also for: no name, or one that is too long; an unknown mode; functions
- * together with UVZK_NODE_EPHEMERAL, which lists nothing. UV_EEXIST: this client has a
- * persistent node, a group member, a shared value or a shared count at the path of the
- * fixed name, has changed an atomic long or set a barrier there, or has something that
- * needs znodes below it (docs/recipes/together.md). Other errors as uvzk_mutex_init. From
- * uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases. If another client deletes the
- * whole directory, an acquire ends with UVZK_EDELETED without a retry. The path "/" is for
- * uvzk_lock_participants alone: an acquire there is refused with UVZK_EPATH. */
+ * Errors of an init. UV_EINVAL: also no name, or one that is too long; functions together
+ * with UVZK_NODE_EPHEMERAL, which lists nothing. UV_EEXIST: this client uses the znode of
+ * the fixed name for something else, or needs znodes below it (docs/recipes/together.md).
+ * From uvzk_lock_acquire: UV_EINVAL for revoke_cb and leases; UVZK_EPATH for the path
+ * "/", which is allowed for uvzk_lock_participants alone. If another client deletes the
+ * whole directory, an acquire ends with UVZK_EDELETED without a retry. */
 UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *lock,
                                            const char *path,
                                            const uvzk_lock_driver_t *driver);
@@ -2197,10 +1924,7 @@ UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *l
  *
  *     static uvzk_req_t write_request;
  *
- *     static void written(uvzk_req_t *req, int status)
- *     {
- *         report("written", status);
- *     }
+ *     static void written(uvzk_req_t *req, int status) { report("written", status); }
  *     static int write_stock(const char *text) // only if the hold's znode still exists
  *     {
  *         uvzk_write_op_t op = {UVZK_WRITE_SET, -1, "/stock", text, strlen(text)};
@@ -2211,14 +1935,11 @@ UVZK_EXTERN int uvzk_lock_init_with_driver(uvzk_client_t *client, uvzk_lock_t *l
 /* ------------------------------------------------------ verify */
 
 /* Asks a quorum whether the hold stands. That takes one round trip for every 256 znodes
- * of the hold. UVZK_ENOTHELD: not held. UV_EINVAL, UV_ENOMEM, UV_EBUSY.
- *
- * Status 0: after the call a quorum agreed that the lock's znode exists and its
- * session lives; for a multi lock, those of all members. UVZK_ELOST, UVZK_EDELETED,
- * UVZK_EEXPIRED: the hold no longer stands. All other codes: not known. UVZK_ECONNLOSS:
- * the reply was lost. UVZK_ENOTSENT: no connection. UVZK_ECLOSED: the client was closed.
- * UVZK_ENOAUTH: a znode of the hold may not be read. UVZK_EAUTH, UVZK_EUNIMPLEMENTED,
- * UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM. */
+ * of the hold. UVZK_ENOTHELD, UV_EINVAL, UV_ENOMEM, UV_EBUSY. Status 0: after the call a
+ * quorum agreed that the lock's znode exists and its session lives; for a multi lock,
+ * those of all members. UVZK_ELOST, UVZK_EDELETED, UVZK_EEXPIRED: the hold no longer
+ * stands. All other codes: not known. UVZK_ENOAUTH: a znode of the hold may not be read.
+ * UVZK_EUNIMPLEMENTED. Others as uvzk_client_read. */
 UVZK_EXTERN int uvzk_hold_verify(uvzk_hold_t *hold, uvzk_req_t *req, uvzk_req_cb cb);
 
 /* ----------------------------------------------- guarded write */
@@ -2234,7 +1955,7 @@ typedef enum {
 typedef struct uvzk_write_op_s {
     uint32_t kind;      /* uvzk_write_kind_t */
     int32_t version;    /* SET, DELETE, CHECK; -1: any */
-    const char *path;   /* below the namespace, as in uvzk_mutex_init */
+    const char *path;   /* below the namespace */
     const void *data;   /* CREATE, SET; NULL: no data */
     size_t data_length; /* of data, bytes */
 } uvzk_write_op_t;
@@ -2242,23 +1963,21 @@ typedef struct uvzk_write_op_s {
 /* Writes to ZooKeeper only if the hold stands: one transaction checks all znodes of the
  * hold and then carries out all operations or none. So a holder that was stopped or cut
  * off for too long cannot overwrite what the next holder wrote. uvzk does not retry;
- * after UVZK_ECONNLOSS read the znodes to find out. It does not create parents. Paths and
- * data are copied.
+ * after UVZK_ECONNLOSS read the znodes to find out. It does not create parents.
  * UV_ENOTSUP: the hold's znode has a fixed name (UVZK_NODE_EPHEMERAL): a check cannot
  * tell it from the next holder's znode. UV_EINVAL: also no operations, more than 1000000
  * bytes of paths and data, or more than 1048575 with the ACLs and the hold's znodes.
- * UVZK_EPATH. UVZK_ENOTHELD: not held. UV_ENOMEM, UV_EBUSY.
+ * UVZK_EPATH, UVZK_ENOTHELD, UV_ENOMEM, UV_EBUSY.
  *
  * Status 0: all operations were carried out, and every znode of the hold existed at that
- * moment. The next codes mean that nothing was carried out. UVZK_EDELETED: another client
- * deleted a znode of the hold, which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS,
- * UVZK_ENOTEMPTY, UVZK_EBADVERSION, UVZK_ENOAUTH, UVZK_EINVALIDACL, UVZK_ENOCHILDREN,
- * UVZK_EREJECTED, UVZK_EZOOKEEPER: an operation was refused. result->failed_op is its
- * index, or SIZE_MAX if it is none of the caller's operations (the hold's own znode may
- * not be read) or not known. UVZK_ENOTSENT: no connection. UVZK_EUNIMPLEMENTED: the
- * server is too old. UVZK_ETHROTTLED: the server is overloaded. With UVZK_ECONNLOSS (the
- * connection was lost, or the session has ended), UVZK_EAUTH, UVZK_ECLOSED and UV_ENOMEM
- * it is not known whether all operations or none were carried out. */
+ * moment. Nothing was carried out: UVZK_EDELETED: another client deleted a znode of the
+ * hold, which no longer stands. UVZK_ENONODE, UVZK_ENODEEXISTS, UVZK_ENOTEMPTY,
+ * UVZK_EBADVERSION, and those of a server: an operation was refused. result->failed_op is
+ * its index, or SIZE_MAX if it is none of the caller's operations (the hold's own znode
+ * may not be read) or not known. UVZK_ENOTSENT: no connection. UVZK_ETHROTTLED: the
+ * server is overloaded. It is not known whether all operations or none were carried out:
+ * UVZK_ECONNLOSS: the connection was lost, or the session has ended. UVZK_EAUTH,
+ * UVZK_ECLOSED, UV_ENOMEM. */
 UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *req,
                                 const uvzk_write_op_t *ops, size_t count, uvzk_req_cb cb);
 
@@ -2268,47 +1987,36 @@ UVZK_EXTERN int uvzk_hold_write(uvzk_hold_t *hold, uvzk_req_t *req,
  * a read-write lock it lists the contenders of that half. For a semaphore it lists the
  * znodes of all leases, by number, then the znodes in the queue; one of these may stand
  * for several requests of a client. A request that is being granted at that moment may
- * appear as both. UV_ENOTSUP: a multi lock; list its members. UV_EINVAL, UVZK_ECLOSED,
- * UV_ENOMEM, UV_EBUSY.
+ * appear as both. Errors of a request. UV_ENOTSUP: a multi lock; list its members.
  *
  * Status 0: req->result->paths has the full paths of the contenders' znodes in queue
  * order, without other children; count is 0 if the lock's path does not exist. For a lock
  * with a driver: first the znodes that get the lock, then the others, both in the
  * driver's order; uvzk calls the driver for that. With a fixed name: only the holder's
- * znode. UVZK_ECONNLOSS, UVZK_ENOTSENT, UVZK_EEXPIRED, UVZK_EAUTH, UVZK_ECLOSED,
- * UVZK_ENOAUTH, UVZK_ETHROTTLED, UVZK_EREJECTED, UVZK_EZOOKEEPER, UV_ENOMEM: the znodes
- * could not be listed.
+ * znode. Others as uvzk_client_read, except UVZK_ENONODE.
  *
- * result->holding tells how many of the paths, from the first on, are holders'. It goes
- * by the order of the znodes alone: the first contender counts as a holder even if its
- * client does not know that yet. It misjudges two kinds of Curator's contenders: a
- * semaphore's waiter that already has a lease's znode counts as a holder; a reader that
- * Curator before 5.5 creates under its own write lock counts as waiting behind
- * writers. */
+ * result->holding goes by the order of the znodes alone: the first contender counts as a
+ * holder even if its client does not know that yet. It misjudges two kinds of Curator's
+ * contenders (docs/guide/coming-from-curator.md). */
 UVZK_EXTERN int uvzk_lock_participants(uvzk_lock_t *lock, uvzk_req_t *req,
                                        uvzk_req_cb cb);
 
-/* Who takes part has changed, or is known for the first time. status 0: result has what
- * uvzk_lock_participants or uvzk_election_participants would find. Changes that come
- * together are told together. status < 0: it is not known now, told once; result is empty.
- * UVZK_ENOAUTH: the path, or a participant of an election, may not be read. UVZK_ELIMIT: no
- * room for another watch. UVZK_EAUTH, UVZK_ENOTSENT, UVZK_EREJECTED, UVZK_EZOOKEEPER. result
- * is valid until the callback returns. A missing connection is reported to state_cb only:
- * what was told last may be out of date. */
+/* The participants have changed, or are known for the first time. status 0: result has
+ * what uvzk_lock_participants or uvzk_election_participants would find. One call may
+ * report several changes. status < 0: the participants are not known now, which is
+ * reported once; result is empty. UVZK_ENOAUTH: the path, or a participant of an
+ * election, may not be read. UVZK_EREJECTED, UVZK_EZOOKEEPER, UVZK_ELIMIT, UVZK_EAUTH,
+ * UVZK_ENOTSENT. Without a connection the last report may be out of date. */
 typedef void (*uvzk_participants_view_cb)(uvzk_participants_view_t *view, int status,
                                           const uvzk_result_t *result);
 
-/* FINAL for the view. */
-typedef void (*uvzk_participants_view_close_cb)(uvzk_participants_view_t *view);
-
-/* Shows who holds a lock and who waits for it, now and after each change, without being one
- * of them. uvzk watches the lock's path, and lists the contenders again when they change, at
- * most once in interval_ms (0: without a limit; at most 4294967295). All views of a lock in a
- * client share their listings. While a semaphore's request moves from the queue to the
- * leases, it may appear as both, or with an interval as neither. Close the view later: the
- * lock's close callback waits for that. If the client is closed, the view ends without a
- * callback. UV_ENOTSUP, UV_EINVAL, UVZK_ECLOSED, UV_ENOMEM, UV_EBUSY: as
- * uvzk_lock_participants. */
+/* Shows who holds a lock and who waits for it, now and after each change, without being
+ * one of them. uvzk watches the lock's path, and lists the contenders again when they
+ * change, at most once in interval_ms (0: without a limit; at most 4294967295). All views
+ * of a lock in a client share their listings. While a semaphore's request moves from the
+ * queue to the leases, it may appear as both, or with an interval as neither. The lock's
+ * close callback waits until its views are closed. If the client is closed, the view ends
+ * without a callback. Errors as uvzk_lock_participants. */
 UVZK_EXTERN int uvzk_participants_view_init(uvzk_lock_t *lock,
                                             uvzk_participants_view_t *view,
                                             uint64_t interval_ms,
@@ -2316,28 +2024,23 @@ UVZK_EXTERN int uvzk_participants_view_init(uvzk_lock_t *lock,
 
 /* Shows who takes part in an election of this uvzk_election_kind_t, and with which id,
  * without taking part in it. uvzk reads each participant's znode once: it does not notice
- * when the data change later. UV_EINVAL: also an unknown kind. UVZK_EPATH. Others as
- * uvzk_participants_view_init. */
+ * when the data change later. UVZK_EPATH. Others as uvzk_participants_view_init. */
 UVZK_EXTERN int uvzk_participants_view_init_election(uvzk_client_t *client,
                                                      uvzk_participants_view_t *view,
                                                      const char *path, unsigned kind,
                                                      uint64_t interval_ms,
                                                      uvzk_participants_view_cb cb);
 
-/* Closes a view. Its first callback is not called any longer. cb (may be NULL) is called
- * last. UVZK_ESTATE, UV_EINVAL. */
+/* Closes a view. Its first callback is no longer called. Errors of a close. */
 UVZK_EXTERN int uvzk_participants_view_close(uvzk_participants_view_t *view,
                                              uvzk_participants_view_close_cb cb);
 
 /* -------------------------------------------------- revocation */
 
 /* Asks the owner of a znode to give it up: writes __REVOKE__ into the znode, as Curator's
- * Revoker does. node_path is as in uvzk_client_read. Acquires with options.revoke_cb and
- * Curator's revocable locks notice the message. UV_EINVAL, UVZK_EPATH, UVZK_ECLOSED,
- * UV_EBUSY, UV_ENOMEM.
- *
- * Status 0: the message was written; whether a holder reads it and acts on it is not
- * known. Others as uvzk_client_read. */
+ * Revoker does. Acquires with options.revoke_cb and Curator's revocable locks notice the
+ * message. node_path, errors and statuses are as of uvzk_client_read. Status 0: the
+ * message was written; whether a holder reads it and acts on it is not known. */
 UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_req_t *req,
                                    const char *node_path, uvzk_req_cb cb);
 
@@ -2346,7 +2049,7 @@ UVZK_EXTERN int uvzk_client_revoke(uvzk_client_t *client, uvzk_req_t *req,
 /* Finds the traceparent in a znode's data (options.traceparent of an acquire): the last
  * line of the data, "traceparent: 00-...", without a newline. Returns 1 and writes the 55
  * characters and a NUL to `text`, which has UVZK_TRACEPARENT_SIZE bytes. Returns 0, and
- * writes nothing, if the data has none. Any thread may call it. */
+ * writes nothing, if the data have none. Any thread may call it. */
 #define UVZK_TRACEPARENT_SIZE 56
 UVZK_EXTERN int uvzk_traceparent_of(const void *data, size_t length, char *text);
 
@@ -2370,9 +2073,8 @@ UVZK_EXTERN int uvzk_lock_run(uvzk_lock_t *lock, uvzk_locker_t *locker,
                               uvzk_locker_locked_cb locked_cb,
                               uvzk_locker_unlocked_cb unlocked_cb);
 
-/* Releases the lock of a locker because the work is done. UVZK_ENOTHELD: not granted yet,
- * lost, or done before; unlocked_cb was called, or will be, without this call.
- * UV_EINVAL. */
+/* Releases the lock of a locker because the work is done. UV_EINVAL. UVZK_ENOTHELD: not
+ * granted yet, lost, or done before; unlocked_cb was or will be called all the same. */
 UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
 
 /* ----------------------------------------------------------- advanced: futures
@@ -2413,8 +2115,7 @@ UVZK_EXTERN int uvzk_locker_done(uvzk_locker_t *locker);
  * before or after its client is closed, in any callback, in any order. */
 
 /* The future is done. Several callbacks may wait for it; each is called once, in the
- * order in which they were added, never from inside a call. The callback may drop the
- * future. */
+ * order in which they were added, never from inside a call. It may drop the future. */
 typedef void (*uvzk_future_cb)(uvzk_future_t *future, int status, void *context);
 
 /* Returns the request of a future, for any function that takes a request and a callback,
@@ -2424,9 +2125,9 @@ typedef void (*uvzk_future_cb)(uvzk_future_t *future, int status, void *context)
  *
  * If the call returns 0, the future is pending. If it is refused, the future is not in
  * use. When the future is done, req->result has what the call has found, until the future
- * is dropped; NULL if the future was cancelled. It is never NULL. If there is no request
- * to return, the call is refused: UV_ENOMEM; UV_EBUSY: the future is in use; UV_EINVAL:
- * the future is NULL. */
+ * is dropped; NULL if the future was cancelled. uvzk_future_req never returns NULL. If
+ * there is no request to return, the call is refused: UV_ENOMEM; UV_EBUSY: the future is
+ * in use; UV_EINVAL: the future is NULL. */
 UVZK_EXTERN uvzk_req_t *uvzk_future_req(uvzk_future_t *future);
 
 /* Completes the future whose request this is: the callback to pass with uvzk_future_req.
@@ -2438,14 +2139,13 @@ UVZK_EXTERN void uvzk_future_complete(uvzk_req_t *req, int status);
  * client is closed, so cb could not be called. */
 UVZK_EXTERN int uvzk_future_then(uvzk_future_t *future, uvzk_future_cb cb, void *context);
 
-/* Returns the status of a future. UV_EAGAIN: the future is pending. Otherwise the status
- * of its call: 0 or an error. UV_EINVAL. UVZK_ESTATE: not in use. */
+/* Returns the status of a future: that of its call, or UV_EAGAIN while it is pending.
+ * UV_EINVAL. UVZK_ESTATE: not in use. */
 UVZK_EXTERN int uvzk_future_status(const uvzk_future_t *future);
 
-/* Cancels a future. The future is done at once, with UV_ECANCELED, and its callbacks are
- * called soon. A pending acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot
- * be undone; only their outcome is ignored. UV_EINVAL. UVZK_ESTATE: done, or not in
- * use. */
+/* Cancels a future: it is done at once, with UV_ECANCELED, and its callbacks are called
+ * soon. A pending acquire is withdrawn, as by uvzk_hold_cancel. Other calls cannot be
+ * undone; only their outcome is ignored. UV_EINVAL. UVZK_ESTATE: done, or not in use. */
 UVZK_EXTERN int uvzk_future_cancel(uvzk_future_t *future);
 
 /* Attaches a future to a close or a release that is under way, after the function that
@@ -2464,8 +2164,8 @@ UVZK_EXTERN int uvzk_future_deadline(uvzk_future_t *future, uint64_t timeout_ms)
 
 /* Drops a future. Its callbacks are no longer called. If it is pending, it is cancelled.
  * If it has a hold, the hold is released in the background and lost_cb is no longer
- * called. The caller may reuse or free the struct at once. The call has no effect if the
- * future is not in use. */
+ * called. The caller may reuse or free the struct at once. Has no effect if the future is
+ * not in use. */
 UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
 
 /* ----------------------------------------------- combinations */
@@ -2478,15 +2178,14 @@ UVZK_EXTERN void uvzk_future_drop(uvzk_future_t *future);
  * is dropped while pending.
  *
  * The parts are futures of one client, pending or done, combinations included. Each may
- * be in one pending combination only. The array is copied. The caller still drops the
- * parts. A part that is dropped before the combination is done counts as failed with
- * UV_ECANCELED. A part whose hold is lost before that counts as failed with the reason of
- * the loss; a part that no longer had its hold when it was combined counts as failed with
- * UVZK_ENOTHELD.
+ * be in one pending combination only. The caller still drops the parts. A part that is
+ * dropped before the combination is done counts as failed with UV_ECANCELED, one whose
+ * hold is lost before that as failed with the reason of the loss, and one that no longer
+ * had its hold when it was combined as failed with UVZK_ENOTHELD.
  *
- * UV_EINVAL: also no parts, n is 0 or more than count, parts of several clients or of
- * the client's own close, more than 64 nested combinations. UVZK_ESTATE: a part is not
- * in use. UV_EBUSY: the future is in use, or a part belongs to another combination or is
+ * UV_EINVAL: also no parts, n is 0 or more than count, parts of several clients or of the
+ * client's own close, more than 64 nested combinations. UVZK_ESTATE: a part is not in
+ * use. UV_EBUSY: the future is in use, or a part belongs to another combination or is
  * named twice. UVZK_ECLOSED: the parts' client is closed. UV_ENOMEM. */
 UVZK_EXTERN int uvzk_future_all_of(uvzk_future_t *future, uvzk_future_t *const *parts,
                                    size_t count);
@@ -2502,8 +2201,7 @@ UVZK_EXTERN size_t uvzk_future_winner(const uvzk_future_t *future, size_t place)
 /* ----------------------------------- of acquires, runs and leaders */
 
 /* Starts to acquire a lock, with a future. The future owns the hold, whose `data` is the
- * future. lost_cb (required) is called if the hold is lost; it is not FINAL for the
- * future. */
+ * future. lost_cb (required) is called if the hold is lost; drop the future then too. */
 UVZK_EXTERN int uvzk_lock_acquire_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                          const uvzk_acquire_options_t *options,
                                          uvzk_hold_lost_cb lost_cb);
@@ -2521,11 +2219,10 @@ UVZK_EXTERN int uvzk_lock_run_future(uvzk_lock_t *lock, uvzk_future_t *future,
                                      uvzk_locker_locked_cb locked_cb);
 
 /* Waits until this participant leads, with a future. The future is done with 0 when
- * leader_cb has been called, or soon if it leads already. UVZK_ECLOSED: the election or
- * its client was closed before. Codes that are not retriable: as in
- * uvzk_election_error_cb. The leader may be deposed again before the future's callback
- * runs: call uvzk_election_is_leader. The call returns UVZK_ESTATE if the participant is
- * not queued and uvzk will not queue it again. */
+ * leader_cb has been called, or soon if it leads already. The leader may be deposed again
+ * before the future's callback runs: call uvzk_election_is_leader. UVZK_ECLOSED. Codes
+ * that are not retriable: as in uvzk_election_error_cb. The call returns UVZK_ESTATE if
+ * the participant is not queued and uvzk will not queue it again. */
 UVZK_EXTERN int uvzk_election_lead_future(uvzk_election_t *election,
                                           uvzk_future_t *future);
 
