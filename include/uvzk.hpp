@@ -1,46 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* uvzk for C++17, experimental: the functions of uvzk.h as objects that release what they
- * own. This header may change in any version, also after 1.0: it is no part of what uvzk.h
- * promises. The binary interface of uvzk.h, which it stands on, does not change with it.
+ * own. This header may change in any version, also after 1.0; the binary interface of
+ * uvzk.h does not change with it. docs/guide/cpp.md has examples.
  *
  *     uvzk::result<uvzk::client> client = uvzk::client::open(loop, "10.0.0.1:2181");
  *     uvzk::result<uvzk::lock> stock = client->mutex("/product17");
+ *     stock->acquire(10s).then([](uvzk::result<uvzk::hold> got) { ... });   // callbacks
+ *     uvzk::result<uvzk::hold> got = co_await stock->acquire(10s);          // C++20
  *
- *     stock->acquire(10s).then([](uvzk::result<uvzk::hold> got) {   // callbacks
- *         if (!got) { complain(got.message()); return; }
- *         deduct(std::move(*got)); // the hold object keeps the lock
- *     });
+ * The rules of uvzk.h about threads, outcomes and times apply here too. This header adds
+ * no thread, no lock and no global state.
  *
- *     uvzk::result<uvzk::hold> got = co_await stock->acquire(10s);  // C++20
- *
- * The rules of uvzk.h about threads, outcomes and times apply here too: use only the
- * loop's thread; every outcome is reported once, later, never from inside a call; a call
- * that is refused runs no callback. This header adds no thread, no lock and no global
- * state.
- *
- * Exceptions   uvzk throws none and needs none: -fno-exceptions and -fno-rtti work. A
- *              failed allocation is reported as UV_ENOMEM. A callable must not let an
- *              exception escape; a task carries it to whoever awaits it.
- * Moving       All objects can be moved, none can be copied. Each points to a state that
- *              stays where it is, so an object may be moved at any time, even while its
- *              call is pending. A moved-from object is empty; assign to it or destroy it.
- * Ends         A destructor never waits and never fails:
- *
- *                future   pending: cancels the call; an acquire is withdrawn, its znode
- *                         deleted in the background. Done: releases a hold, or frees a
- *                         result, that was not taken. Its callback is no longer called,
- *                         unless then() was called on an rvalue (see then).
- *                hold     releases the lock in the background; on_lost is no longer called.
- *                client   closes the client and all of its objects.
- *                others   close the object, as its close(): its pending calls end with
- *                         UVZK_ECLOSED, a lock's holds are lost with UVZK_ECLOSED, an
- *                         election is left silently. Its callbacks are no longer called.
- *
- *              Closing takes time and memory: the states live until the library has called
- *              back, and then free themselves. So run the loop until it ends by itself.
- *              All objects may be destroyed in any order, in any callback, including their
- *              own. One that outlives its client refuses calls with UVZK_ECLOSED, as an
- *              empty one does.
+ * Exceptions  uvzk throws none and needs none: -fno-exceptions and -fno-rtti work. A
+ *             failed allocation is reported as UV_ENOMEM. A callable must not let an
+ *             exception escape; a task carries it to whoever awaits it.
+ * Moving      All objects can be moved, none can be copied. Each points to a state that
+ *             stays where it is, so an object may be moved at any time, even while its
+ *             call is pending. A moved-from object is empty; assign to it or destroy it.
+ * Ends        A destructor never waits and never fails. That of a future cancels a
+ *             pending call (an acquire is withdrawn, its znode deleted in the
+ *             background), and releases the hold, or frees the result, that was not
+ *             taken; its callback is no longer called, unless then() was called on an
+ *             rvalue (see then). That of a hold releases the lock in the background;
+ *             on_lost is no longer called. That of a client closes it and all of its
+ *             objects. Those of the others close the object, as its close(), an election
+ *             silently; its callbacks are no longer called.
+ * Close       It takes time and memory: the states live until the library has called
+ *             back, and then free themselves. So run the loop until it ends by itself.
+ *             All objects may be destroyed in any order, in any callback, including their
+ *             own. One that outlives its client refuses calls with UVZK_ECLOSED, as an
+ *             empty one does.
  *
  * native() returns the C object, for functions that are missing here. &lock.native() may
  * be passed to any function of uvzk.h except a close. */
@@ -51,7 +40,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -81,8 +69,7 @@ using client_state = uvzk_client_state_t;
 
 /* ---------------------------------------------------------------------- results */
 
-/* The result of a call: 0, or a negative code of uvzk or libuv. Converts to true if it is
- * 0. */
+/* The result of a call: 0, or a negative code of uvzk or libuv. True if it is 0. */
 class status {
   public:
     constexpr status(int code = 0) noexcept : code_(code)
@@ -202,8 +189,7 @@ template <class R, class... Arguments> class function<R(Arguments...)> {
     {
         return target_ != nullptr;
     }
-    /* True if it is empty because an allocation failed. The call that receives it then
-     * returns UV_ENOMEM. */
+    /* True if an allocation failed: the call that receives it returns UV_ENOMEM. */
     bool no_memory() const noexcept
     {
         return no_memory_;
@@ -240,20 +226,15 @@ namespace detail {
 class text {
   public:
     explicit text(std::string_view from) noexcept
+        : text_(new (std::nothrow) char[from.size() + 1]())
     {
         if (from.find('\0') != from.npos) {
             status_ = UV_EINVAL;
-            return;
-        }
-        text_.reset(new (std::nothrow) char[from.size() + 1]);
-        if (text_ == nullptr) {
+        } else if (text_ == nullptr) {
             status_ = UV_ENOMEM;
-            return;
+        } else {
+            from.copy(text_.get(), from.size());
         }
-        if (!from.empty()) {
-            std::memcpy(text_.get(), from.data(), from.size());
-        }
-        text_[from.size()] = '\0';
     }
     int status() const noexcept
     {
@@ -271,8 +252,7 @@ class text {
 
 struct call;
 
-/* A callable or a coroutine that waits for a call. Only one of the two functions is
- * called, and at most once. */
+/* A callable or a coroutine that waits for a call. One of the two is called, once. */
 struct waiter {
     virtual void wake(call &) noexcept = 0; /* done; the call no longer refers to it */
     virtual void forgotten() noexcept       /* the call is destroyed before it is done */
@@ -359,8 +339,8 @@ struct call {
         of(hold).lost = reason;
         tell<&call::on_lost>(hold, reason);
     }
-    /* The callback of C that runs the callable Member. The callable may replace itself and
-     * destroy the object that it belongs to. It is therefore moved out first, and put back
+    /* The callback of C that runs the callable Member. The callable may replace itself
+     * and destroy the object that it belongs to. So it is moved out first, and put back
      * only if it was not replaced. */
     template <auto Member, class... Arguments>
     static void tell(uvzk_hold_t *hold, Arguments... arguments) noexcept
@@ -390,8 +370,8 @@ struct call {
     }
 };
 
-/* The owner of a state, which every object here has: it can be moved and not copied, and a
- * moved-from one is empty. At its end it calls End, and the state frees itself. */
+/* The owner of a state: it can be moved and not copied, and a moved-from one is empty. At
+ * its end it calls End, and the state frees itself. */
 template <auto End> struct ends {
     template <class State> void operator()(State *of) const noexcept
     {
@@ -451,8 +431,7 @@ class ending : public attachment {
     call *call_ = nullptr;
 };
 
-/* What a call has found; NULL if it is pending, was cancelled, or is none with a
- * request. */
+/* What a call has found; NULL if it is pending, cancelled, or has no request. */
 inline const uvzk_result_t *result_of(const call_ref &from) noexcept
 {
     return from && from->c.impl != nullptr ? uvzk_future_req(&from->c)->result : nullptr;
@@ -498,8 +477,8 @@ template <class T> class future {
         return call_ ? call_->state() : refused_;
     }
     /* Takes the result, once. If there is none, returns the status of the call: UV_EAGAIN
-     * while it is pending, UVZK_ESTATE if the result was taken before. If a hold was lost
-     * before it was taken, returns the reason of the loss. */
+     * while it is pending, UVZK_ESTATE if the result was taken before, the reason of the
+     * loss if it is a hold that was lost. */
     outcome<T> take() noexcept
     {
         uvzk::status now = state();
@@ -517,9 +496,8 @@ template <class T> class future {
 
     /* Cancel the future: with UV_ECANCELED now, or with UV_ETIMEDOUT if it is still
      * pending after the timeout. UVZK_ESTATE: it is done, or belongs to a close,
-     * next_change() or sleep_for(), and can be cancelled only by destroying it.
-     * deadline() also: UV_EINVAL: the timeout is negative; UVZK_ECLOSED: the client is
-     * closed. */
+     * next_change() or sleep_for(), and only its destructor cancels it. deadline() also:
+     * UV_EINVAL: a negative timeout; UVZK_ECLOSED: the client is closed. */
     uvzk::status cancel() noexcept
     {
         return call_ ? uvzk_future_cancel(&call_->c) : UVZK_ESTATE;
@@ -536,15 +514,12 @@ template <class T> class future {
                                     static_cast<std::uint64_t>(timeout.count()));
     }
 
-    /* Calls callable(outcome<T>) when the future is done. On an lvalue it is called only
-     * if the future still exists then:
+    /* Calls callable(outcome<T>) when the future is done: on an lvalue only if the future
+     * still exists then, on an rvalue always, at the latest when the client is closed.
      *
      *     waiting = lock.acquire(10s);
      *     waiting.then(f);               // waiting = {}; cancels it, f is not called
-     *
-     * On an rvalue it is always called, at the latest when the client is closed:
-     *
-     *     lock.acquire(10s).then(f);     // std::move(waiting).then(f);
+     *     lock.acquire(10s).then(f);     // always called; as std::move(waiting).then(f)
      *
      * If then() returns an error, callable is never called: the status with which the
      * call was refused; UV_ENOMEM; UV_EBUSY: a callable or a coroutine waits for the
@@ -558,14 +533,12 @@ template <class T> class future {
         return wait(std::forward<F>(callable), this);
     }
 
-    /* For a combination that is done with 0: the index of the part that was done first
-     * (place 0), second (1), ...; otherwise SIZE_MAX. */
+    /* The part of a combination that was done first (place 0), second, ...; SIZE_MAX. */
     std::size_t winner(std::size_t place = 0) const noexcept
     {
         return call_ ? uvzk_future_winner(&call_->c, place) : SIZE_MAX;
     }
-    /* For a write that failed: the index of the operation that was refused; otherwise, or
-     * if that is not known, SIZE_MAX. */
+    /* The operation of a write that was refused, by its index; SIZE_MAX: not known. */
     std::size_t refused_operation() const noexcept
     {
         const uvzk_result_t *found = detail::result_of(call_);
@@ -574,10 +547,9 @@ template <class T> class future {
 
 #ifdef UVZK_COROUTINES
     /* co_await lock.acquire(10s); or co_await an lvalue future, which then shares the
-     * call with the coroutine. The coroutine resumes in the callback. If the coroutine is
-     * destroyed instead, it stops waiting, as if its future had been destroyed. The
-     * result is UV_EBUSY if a callable or another coroutine waits for the future
-     * already. */
+     * call with the coroutine. The coroutine resumes in the callback. If it is destroyed
+     * instead, it stops waiting, as if its future had been destroyed. The result is
+     * UV_EBUSY if a callable or another coroutine waits for the future already. */
     auto operator co_await() &&noexcept
     {
         return awaiter(std::move(*this));
@@ -712,8 +684,7 @@ struct access {
     }
 };
 
-/* Makes a call, which begin(future) starts. begin returns 0, or the error with which the
- * call is refused. */
+/* Makes a call, which begin(future) starts: it returns 0, or the error of a refusal. */
 template <class T, class Begin> future<T> future_of(Begin begin) noexcept
 {
     call_ref made(new (std::nothrow) call);
@@ -740,8 +711,7 @@ inline future<void> ended_by(ending &by) noexcept
     return access::pending<void>(std::move(told));
 }
 
-/* The call of C that Function begins on an object; without is the refusal if there is
- * none. */
+/* The call of C that Function begins on an object; without one, it is refused. */
 template <auto Function, class T = void, class Object, class... Arguments>
 future<T> ask(Object *of, int without, const Arguments &...arguments) noexcept
 {
@@ -753,9 +723,9 @@ future<T> ask(Object *of, int without, const Arguments &...arguments) noexcept
     });
 }
 
-/* The state of an object that Close closes. Self is the state; its member c is the object of
- * C, or refers to it. The state frees itself when the library has called back after the
- * close, or at once if its client was closed before. Self may hide drop(), end(), free(). */
+/* The state of an object that Close closes. Self is the state; its member c is the object
+ * of C, or refers to it. The state frees itself when the library has called back, or at
+ * once if its client was closed before. Self may hide drop(), end(), free(). */
 template <class Self, class Native, auto Close> struct owned_state {
     using native = Native;
 
@@ -811,6 +781,21 @@ template <class Self, class Native, auto Close> struct owned_state {
         return *static_cast<Self *>(this);
     }
 };
+
+/* The state of an object that has only its C object and callables of a status. */
+template <class Native, auto Close>
+struct plain_state final : owned_state<plain_state<Native, Close>, Native, Close> {
+    Native c{};
+    function<void(status)> on_change, on_members; /* of a group member: on_members */
+};
+
+using barrier_state = plain_state<uvzk_barrier_t, uvzk_barrier_close>;
+using double_barrier_state =
+    plain_state<uvzk_double_barrier_t, uvzk_double_barrier_close>;
+using atomic_long_state = plain_state<uvzk_atomic_long_t, uvzk_atomic_long_close>;
+using persistent_node_state =
+    plain_state<uvzk_persistent_node_t, uvzk_persistent_node_close>;
+using group_member_state = plain_state<uvzk_group_member_t, uvzk_group_member_close>;
 
 /* What all objects that close themselves have. */
 template <class State> class owner {
@@ -876,8 +861,7 @@ template <> struct part<void> {
     }
 };
 
-/* The parts that a combination owns, or shares with the caller. Unlike the second class,
- * the first does not know which parts have no result. */
+/* The parts of a combination. Only the second class knows which have no result. */
 template <class Results> struct parts_with : attachment {
     virtual result<Results> take() noexcept = 0;
 
@@ -940,8 +924,7 @@ template <class Range> using elements = decltype(std::data(std::declval<Range>()
 template <class Range>
 using value_of_range = value_of<decltype(*std::declval<elements<Range>>())>;
 
-/* Finds the C future of a part. Returns 0, or the status with which its call was
- * refused. */
+/* Finds the C future of a part. Returns 0, or the status with which it was refused. */
 template <class T> int name_part(uvzk_future_t *&named, const future<T> &from) noexcept
 {
     call *part = access::call_of(from);
@@ -999,11 +982,41 @@ future<typename parts<T...>::results> all_parts(future<T>... given) noexcept
     return whole;
 }
 
+/* A timer of libuv, until it is closed; then it frees itself. */
+struct timer final : ending {
+    uv_timer_t c{};
+
+    static void due(uv_timer_t *c) noexcept
+    {
+        timer &self = *static_cast<timer *>(c->data);
+        call_ref told = self.take();
+        self.close();
+        if (told) {
+            told->done(0);
+        }
+    }
+    void dropped() noexcept override /* its future was destroyed while it was pending */
+    {
+        ending::dropped();
+        close();
+    }
+
+  private:
+    void close() noexcept
+    {
+        uv_close(reinterpret_cast<uv_handle_t *>(&c), closed);
+    }
+    static void closed(uv_handle_t *c) noexcept
+    {
+        delete static_cast<timer *>(c->data);
+    }
+};
+
 } // namespace detail
 
 /* Combine futures: all, any, or n of the parts, as uvzk_future_n_of. The caller keeps the
- * parts and takes the results from those that succeeded. If the call of a part was
- * refused, the combination is done with that status. */
+ * parts and takes the results from those that succeeded. A part that was refused ends
+ * it. */
 template <class T> future<void> all_of(future<T> *parts, std::size_t count) noexcept
 {
     return detail::combined(parts, count, uvzk_future_all_of);
@@ -1047,15 +1060,11 @@ future<void> n_of(Range &&parts, std::size_t n) noexcept
  *     if (both) { auto &[debit, credit] = *both; ... } // two holds
  *
  * If a part fails, the combination is done with its status; the others are cancelled, and
- * what they have acquired is released. A part that is an rvalue belongs to the
- * combination: it ends with it, also if the combination is refused. A part that is an
- * lvalue is shared with the caller, and its result can be taken only once; if the caller
- * takes it first, the combination gets UVZK_ESTATE for it. If a hold is lost before the
- * results are taken, the result is the reason of the loss, and the other holds are
- * released.
- *
- * Refused as the others. UVZK_ESTATE: a part belongs to a close, next_change() or
- * sleep_for(). */
+ * what they have acquired is released. An rvalue part belongs to the combination and ends
+ * with it, also if that is refused. An lvalue part is shared with the caller; if the
+ * caller takes its result first, the combination gets UVZK_ESTATE for it. If a hold is
+ * lost before the results are taken, the result is the reason of the loss. UVZK_ESTATE:
+ * also a part of a close, next_change() or sleep_for(). */
 template <class... F>
 [[nodiscard]] auto all_of(F &&...parts) noexcept
     -> future<typename detail::parts<detail::value_of<F>...>::results>
@@ -1072,46 +1081,11 @@ template <class... T> [[nodiscard]] future<void> any_of(future<T> &...parts) noe
 
 /* ----------------------------------------------------------------------- timers */
 
-namespace detail {
-
-/* A timer of libuv, until it is closed; then it frees itself. */
-struct timer final : ending {
-    uv_timer_t c{};
-
-    static void due(uv_timer_t *c) noexcept
-    {
-        timer &self = *static_cast<timer *>(c->data);
-        call_ref told = self.take();
-        self.close();
-        if (told) {
-            told->done(0);
-        }
-    }
-    void dropped() noexcept override /* its future was destroyed while it was pending */
-    {
-        ending::dropped();
-        close();
-    }
-
-  private:
-    void close() noexcept
-    {
-        uv_close(reinterpret_cast<uv_handle_t *>(&c), closed);
-    }
-    static void closed(uv_handle_t *c) noexcept
-    {
-        delete static_cast<timer *>(c->data);
-    }
-};
-
-} // namespace detail
-
 /* Waits: co_await uvzk::sleep_for(loop, 10ms). The future is done with 0 when that much
- * time has passed on the loop's clock (uv_now) since the call, and not before. If the
- * future or the coroutine that awaits it is destroyed, the timer is stopped. It belongs
- * to no client, cannot be a part of a combination, and keeps the loop running. Call it on
- * the loop's thread. In a program that is linked with libuvzk-sim.a it takes real time.
- * Refused with UV_EINVAL: loop is NULL, or the duration is negative; UV_ENOMEM. */
+ * time has passed on the loop's clock (uv_now) since the call. Its destructor stops the
+ * timer. It belongs to no client, cannot be a part of a combination, and keeps the loop
+ * running. Call it on the loop's thread. With libuvzk-sim.a it takes real time. Refused
+ * with UV_EINVAL: loop is NULL, or the duration is negative; UV_ENOMEM. */
 [[nodiscard]] inline future<void> sleep_for(uv_loop_t *loop,
                                             milliseconds duration) noexcept
 {
@@ -1215,8 +1189,7 @@ class hold {
             return status != 0 ? status : uvzk_future_end(c, of);
         });
     }
-    /* As uvzk_hold_verify and uvzk_hold_write. Refused if it is not held, with the reason of
-     * the loss if it was lost. */
+    /* As in uvzk.h. Refused if it is not held, with the reason if it was lost. */
     future<void> verify() noexcept
     {
         return detail::ask<uvzk_hold_verify>(native(), not_held());
@@ -1333,8 +1306,7 @@ struct lock_state final : owned_state<lock_state, uvzk_lock_t, uvzk_lock_close> 
     void free() noexcept;
 };
 
-/* The states of the two locks of a read-write lock; any other lock is the first. That of a
- * multi lock keeps those of its members. */
+/* Both locks of a read-write lock, or one as its first. A multi lock keeps its parts. */
 struct lock_pair {
     uvzk_rwlock_t both{};
     lock_state read{both.read, *this}, write{both.write, *this};
@@ -1470,8 +1442,7 @@ template <class T> struct versioned_value {
 
 namespace detail {
 
-/* A shared value in the list of its client. The client notifies it when the client
- * closes, because the library does not. */
+/* A shared value in its client's list: the client ends next_change() when it closes. */
 class value_in_client {
   public:
     void join(value_in_client *&list) noexcept
@@ -1598,8 +1569,7 @@ struct value_state final
 
 } // namespace detail
 
-/* A value that several clients share, as uvzk_shared_value_t (shared_value below), or a
- * number, as uvzk_shared_count_t (shared_count). */
+/* A value that several clients share, as in uvzk.h: shared_value, shared_count below. */
 template <class Calls>
 class basic_shared_value : public detail::owner<detail::value_state<Calls>> {
     using base = detail::owner<detail::value_state<Calls>>;
@@ -1610,9 +1580,8 @@ class basic_shared_value : public detail::owner<detail::value_state<Calls>> {
     using calls = Calls;
     using value_type = typename Calls::value; /* std::string_view; std::int32_t */
 
-    /* As uvzk_shared_value_get and uvzk_shared_count_get. The data of a shared_value are
-     * valid until the caller returns to the loop: in a coroutine, until the next co_await
-     * that waits. */
+    /* As uvzk_shared_value_get. The data of a shared_value are valid until the caller
+     * returns to the loop: in a coroutine, until the next co_await that waits. */
     result<versioned_value<value_type>> get() const noexcept
     {
         if (state_ == nullptr) {
@@ -1635,11 +1604,10 @@ class basic_shared_value : public detail::owner<detail::value_state<Calls>> {
     {
         return Calls::try_set(base::native_if(), version, to);
     }
-    /* Done at the next change, with the status that the callback receives: 0: get()
-     * returns a new value, or can read the value again; otherwise a code of
-     * uvzk_shared_value_change_cb, and the change after it may be waited for. The first
-     * value is a change, too. Changes between two calls of next_change() are not kept:
-     * call get() first, then wait. UVZK_ECLOSED: the value or its client is closed.
+    /* Done at the next change, the first value included, with the status that the
+     * callback receives: 0: get() returns a new value, or can read the value again;
+     * otherwise a code of uvzk_shared_value_change_cb. Changes between two calls are not
+     * kept: call get() first, then wait. UVZK_ECLOSED: the value or its client is closed.
      * Refused with UV_EBUSY: another future of a change is pending; UV_ENOMEM. */
     [[nodiscard]] future<void> next_change() noexcept
     {
@@ -1657,21 +1625,6 @@ using shared_value = basic_shared_value<detail::value_calls>;
 using shared_count = basic_shared_value<detail::count_calls>;
 
 /* --------------------------------------------------------------------- barriers */
-
-namespace detail {
-
-struct barrier_state final
-    : owned_state<barrier_state, uvzk_barrier_t, uvzk_barrier_close> {
-    uvzk_barrier_t c{};
-};
-struct double_barrier_state final
-    : owned_state<double_barrier_state, uvzk_double_barrier_t,
-                  uvzk_double_barrier_close> {
-    uvzk_double_barrier_t c{};
-    function<void(status)> on_lost;
-};
-
-} // namespace detail
 
 /* A barrier, as uvzk_barrier_t. It stays set or removed when the object is closed. */
 class barrier : public detail::owner<detail::barrier_state> {
@@ -1694,15 +1647,13 @@ class barrier : public detail::owner<detail::barrier_state> {
     }
 };
 
-/* One member of a double barrier, as uvzk_double_barrier_t. When it is closed inside, it
- * leaves without waiting for the others. */
+/* One member of a double barrier. Its close leaves without waiting for the others. */
 class double_barrier : public detail::owner<detail::double_barrier_state> {
   public:
     using owner::owner;
 
-    /* Waits until enough members have entered; until all have left. The outcomes are those
-     * of uvzk_double_barrier_enter. Destroying the pending future cancels the enter, or the
-     * wait for the others: this member is then outside. */
+    /* As uvzk_double_barrier_enter. Destroying the pending future cancels the enter, or
+     * the wait for the others: this member is then outside. */
     [[nodiscard]] future<void> enter(milliseconds timeout = forever) noexcept
     {
         return asked<uvzk_double_barrier_enter>(std::int64_t(timeout.count()));
@@ -1741,18 +1692,8 @@ struct atomic_long_options {
         uvzk_atomic_long_options_init(&c);
     }
     std::string_view mutex_path;  /* empty: no promoted phase */
-    uvzk_atomic_long_options_t c; /* all other options, as in uvzk.h; the field whose name
-                                     is above is ignored */
+    uvzk_atomic_long_options_t c; /* all other options; that above is ignored */
 };
-
-namespace detail {
-
-struct atomic_long_state final
-    : owned_state<atomic_long_state, uvzk_atomic_long_t, uvzk_atomic_long_close> {
-    uvzk_atomic_long_t c{};
-};
-
-} // namespace detail
 
 /* A number of 64 bits that all clients may change, as uvzk_atomic_long_t. The outcome of
  * each call is as in uvzk_req_cb; a change is made even if the future is ignored. */
@@ -1910,16 +1851,14 @@ class election_participants {
  *
  *     uvzk::status leads = co_await election.lead();
  *     while (leads) { // until the election or its client is closed
- *         ... work, as long as election.is_leader()
- *         election.resign();
+ *         ... work, as long as election.is_leader(); then election.resign();
  *         leads = co_await election.lead();
  *     } */
 class election : public detail::owner<detail::election_state> {
   public:
     using owner::owner;
 
-    /* Waits until this participant leads, as uvzk_election_lead_future. It may be deposed
-     * before the result is taken: call is_leader(). */
+    /* As uvzk_election_lead_future. It may be deposed soon: call is_leader(). */
     [[nodiscard]] future<void> lead() noexcept
     {
         if (state_ == nullptr) {
@@ -1942,8 +1881,7 @@ class election : public detail::owner<detail::election_state> {
         return state_ == nullptr ? UVZK_ECLOSED : uvzk_election_requeue(&state_->c);
     }
 
-    /* The facts of this leader; false, 0, the clock's epoch and an empty path if it does
-     * not lead. */
+    /* The facts of this leader; false, 0, the clock's epoch, "" if it does not lead. */
     bool is_leader() const noexcept
     {
         return uvzk_election_is_leader(native_if()) != 0;
@@ -1961,8 +1899,7 @@ class election : public detail::owner<detail::election_state> {
         const char *path = uvzk_hold_path(native_hold());
         return path == nullptr ? std::string_view() : path;
     }
-    /* Ask a quorum whether it leads, or write in one transaction only if it does, as
-     * hold::verify() and hold::write(). Refused with UVZK_ENOTHELD if it does not. */
+    /* As those of a hold. Refused with UVZK_ENOTHELD if it does not lead. */
     future<void> verify() noexcept
     {
         return detail::ask<uvzk_hold_verify>(native_hold(), UVZK_ENOTHELD);
@@ -1988,19 +1925,7 @@ class election : public detail::owner<detail::election_state> {
 
 /* -------------------------------------------------------------- persistent node */
 
-namespace detail {
-
-struct persistent_node_state final
-    : owned_state<persistent_node_state, uvzk_persistent_node_t,
-                  uvzk_persistent_node_close> {
-    uvzk_persistent_node_t c{};
-    function<void(status)> on_change;
-};
-
-} // namespace detail
-
-/* A znode that exists as long as the object, as uvzk_persistent_node_t. A close deletes it in
- * the background. */
+/* A znode that exists as long as the object, as uvzk_persistent_node_t. */
 class persistent_node : public detail::owner<detail::persistent_node_state> {
   public:
     using owner::owner;
@@ -2008,9 +1933,8 @@ class persistent_node : public detail::owner<detail::persistent_node_state> {
     /* Sets the data, as uvzk_persistent_node_set_data. */
     status set_data(std::string_view data) noexcept
     {
-        return state_ == nullptr ? status(UVZK_ECLOSED)
-                                 : status(uvzk_persistent_node_set_data(
-                                       &state_->c, data.data(), data.size()));
+        auto set = uvzk_persistent_node_set_data;
+        return state_ ? set(&state_->c, data.data(), data.size()) : UVZK_ECLOSED;
     }
 };
 
@@ -2024,8 +1948,7 @@ struct group_entry {
 };
 
 /* The members of a group as they were known when this object was made, in the order of
- * their ids. The texts belong to the library: they are valid as long as those of
- * uvzk_group_member_list. */
+ * their ids. The texts are valid as long as those of uvzk_group_member_list. */
 class group_members {
   public:
     explicit group_members(const uvzk_group_member_t &of) noexcept
@@ -2055,18 +1978,7 @@ class group_members {
     int how_ = 0;
 };
 
-namespace detail {
-
-struct group_member_state final
-    : owned_state<group_member_state, uvzk_group_member_t, uvzk_group_member_close> {
-    uvzk_group_member_t c{};
-    function<void(status)> on_join, on_members;
-};
-
-} // namespace detail
-
-/* A member of a group, and the list of all members, as uvzk_group_member_t. A close deletes
- * its znode in the background. */
+/* A member of a group, and the list of all members, as uvzk_group_member_t. */
 class group_member : public detail::owner<detail::group_member_state> {
   public:
     using owner::owner;
@@ -2074,9 +1986,8 @@ class group_member : public detail::owner<detail::group_member_state> {
     /* Sets the data, as uvzk_group_member_set_data. */
     status set_data(std::string_view data) noexcept
     {
-        return state_ == nullptr ? status(UVZK_ECLOSED)
-                                 : status(uvzk_group_member_set_data(
-                                       &state_->c, data.data(), data.size()));
+        auto set = uvzk_group_member_set_data;
+        return state_ ? set(&state_->c, data.data(), data.size()) : UVZK_ECLOSED;
     }
     /* The members that are known now. An empty one lists none. */
     group_members members() const noexcept
@@ -2100,76 +2011,6 @@ struct frees_copies {
         uvzk_client_options_free(&c);
     }
 };
-
-} // namespace detail
-
-struct client_options {
-    client_options() noexcept
-    {
-        uvzk_client_options_init(&c);
-    }
-    /* As uvzk_client_options_set and uvzk_client_options_parse. What they set stays valid
-     * as long as this object, or the one that it was moved to. */
-    uvzk::status set(std::string_view name, std::string_view value) noexcept
-    {
-        return set_by(uvzk_client_options_set, detail::text(name), detail::text(value));
-    }
-    uvzk::status parse(std::string_view text) noexcept
-    {
-        return set_by(uvzk_client_options_parse, detail::text(text));
-    }
-    std::string_view hosts;
-    milliseconds session_timeout{0};
-    std::string_view ns;          /* the namespace */
-    std::string_view auth_scheme; /* "digest", ... */
-    std::string_view auth;
-    function<void(client_state)> state;
-    /* level, the part of the client that wrote the line, its text */
-    function<void(int, std::string_view, std::string_view)> log;
-    uvzk_client_options_t c; /* all other options, as in uvzk.h; the fields whose names
-                                are above are ignored */
-
-  private:
-    /* Moves what has been set to the members that replace fields of `c`. */
-    template <class Set, class... Text>
-    uvzk::status set_by(Set set_option, const Text &...texts) noexcept
-    {
-        int status = 0;
-        ((status = status != 0 ? status : texts.status()), ...);
-        if (status != 0) {
-            return status;
-        }
-        c.hosts = c.ns = c.auth_scheme = nullptr;
-        c.auth = nullptr;
-        c.session_timeout_ms = 0;
-        void *others = std::exchange(c.copies, copies_.release());
-        status = set_option(&c, texts.c_str()...);
-        copies_.reset(std::exchange(c.copies, others));
-        if (status < 0) {
-            return status;
-        }
-        take(hosts, c.hosts);
-        take(ns, c.ns);
-        take(auth_scheme, c.auth_scheme);
-        if (c.auth != nullptr) {
-            auth = {static_cast<const char *>(c.auth), c.auth_length};
-        }
-        if (c.session_timeout_ms != 0) {
-            session_timeout = milliseconds(c.session_timeout_ms);
-        }
-        return 0;
-    }
-    static void take(std::string_view &member, const char *field) noexcept
-    {
-        if (field != nullptr) {
-            member = field;
-        }
-    }
-
-    std::unique_ptr<void, detail::frees_copies> copies_;
-};
-
-namespace detail {
 
 struct client_state final : owned_state<client_state, uvzk_client_t, uvzk_client_close> {
     uvzk_client_t c{};
@@ -2210,6 +2051,70 @@ struct client_state final : owned_state<client_state, uvzk_client_t, uvzk_client
 };
 
 } // namespace detail
+
+struct client_options {
+    client_options() noexcept
+    {
+        uvzk_client_options_init(&c);
+    }
+    /* As uvzk_client_options_set and _parse. Valid as long as this object. */
+    uvzk::status set(std::string_view name, std::string_view value) noexcept
+    {
+        return set_by(uvzk_client_options_set, detail::text(name), detail::text(value));
+    }
+    uvzk::status parse(std::string_view text) noexcept
+    {
+        return set_by(uvzk_client_options_parse, detail::text(text));
+    }
+    std::string_view hosts;
+    milliseconds session_timeout{0};
+    std::string_view ns;          /* the namespace */
+    std::string_view auth_scheme; /* "digest", ... */
+    std::string_view auth;
+    function<void(client_state)> state;
+    /* level, the part of the client that wrote the line, its text */
+    function<void(int, std::string_view, std::string_view)> log;
+    uvzk_client_options_t c; /* all other options; those above are ignored */
+
+  private:
+    /* Moves what has been set to the members that replace fields of `c`. */
+    template <class Set, class... Text>
+    uvzk::status set_by(Set set_option, const Text &...texts) noexcept
+    {
+        int status = 0;
+        ((status = status != 0 ? status : texts.status()), ...);
+        if (status != 0) {
+            return status;
+        }
+        c.hosts = c.ns = c.auth_scheme = nullptr;
+        c.auth = nullptr;
+        c.session_timeout_ms = 0;
+        void *others = std::exchange(c.copies, copies_.release());
+        status = set_option(&c, texts.c_str()...);
+        copies_.reset(std::exchange(c.copies, others));
+        if (status < 0) {
+            return status;
+        }
+        take(hosts, c.hosts);
+        take(ns, c.ns);
+        take(auth_scheme, c.auth_scheme);
+        if (c.auth != nullptr) {
+            auth = {static_cast<const char *>(c.auth), c.auth_length};
+        }
+        if (c.session_timeout_ms != 0) {
+            session_timeout = milliseconds(c.session_timeout_ms);
+        }
+        return 0;
+    }
+    static void take(std::string_view &member, const char *field) noexcept
+    {
+        if (field != nullptr) {
+            member = field;
+        }
+    }
+
+    std::unique_ptr<void, detail::frees_copies> copies_;
+};
 
 class client : public detail::owner<detail::client_state> {
   public:
@@ -2268,8 +2173,7 @@ class client : public detail::owner<detail::client_state> {
         return open(loop, std::move(options));
     }
 
-    /* Make an object; errors as from its init function in uvzk.h. A callable is called as the
-     * callback of that function, and may destroy the object. */
+    /* Make an object, as in uvzk.h; its callables may destroy it. */
     result<lock> mutex(std::string_view path) noexcept
     {
         return made_lock(path, uvzk_mutex_init);
@@ -2284,8 +2188,7 @@ class client : public detail::owner<detail::client_state> {
     {
         return made_lock(path, uvzk_semaphore_init, max_leases, count);
     }
-    /* The count is the number of leases. When the count is closed, later acquires fail
-     * with UVZK_ECLOSED. */
+    /* The count is the number of leases; after its close UVZK_ECLOSED. */
     result<lock> semaphore(std::string_view path,
                            const uvzk::shared_count &count) noexcept
     {
@@ -2370,10 +2273,10 @@ class client : public detail::owner<detail::client_state> {
         }
         return made<uvzk::double_barrier>(
             [&](double_state &state, const char *text) {
-                state.on_lost = std::move(lost);
+                state.on_change = std::move(lost);
                 return uvzk_double_barrier_init(
                     native_if(), &state.c, text, member_quantity,
-                    double_state::tell<&double_state::on_lost>);
+                    double_state::tell<&double_state::on_change>);
             },
             detail::text(path));
     }
@@ -2436,11 +2339,11 @@ class client : public detail::owner<detail::client_state> {
         }
         return made<uvzk::group_member>(
             [&](member_state &state, const char *text, const char *name) {
-                state.on_join = std::move(joined);
+                state.on_change = std::move(joined);
                 state.on_members = std::move(changed);
                 return uvzk_group_member_init(
                     native_if(), &state.c, text, name, data.data(), data.size(),
-                    member_state::tell<&member_state::on_join>,
+                    member_state::tell<&member_state::on_change>,
                     member_state::tell<&member_state::on_members>);
             },
             detail::text(path), detail::text(id));
@@ -2577,17 +2480,13 @@ template <> struct task_value<void> {
 } // namespace detail
 
 /* A coroutine that returns a T. It starts when it is called, and may be awaited once:
+ * std::int64_t mine = co_await token(lock). An exception that leaves it reaches whoever
+ * awaits it, or, if nobody does, ends the program by std::terminate. A task that is
+ * destroyed and was not awaited goes on, and frees itself at its end. A coroutine that is
+ * destroyed while it awaits a task destroys the task's coroutine too.
  *
- *     uvzk::task<std::int64_t> token(uvzk::lock &lock);
- *     std::int64_t mine = co_await token(lock);
- *
- * An exception that leaves it reaches whoever awaits it. If nobody does, it ends the
- * program, as one that leaves a thread: std::terminate. A task that is destroyed and was
- * not awaited goes on, and frees itself at its end. A coroutine that is destroyed while it
- * awaits a task destroys the task's coroutine too.
- *
- * A task converts to false if its memory could not be allocated; then none of its code has
- * run. To await it yields UV_ENOMEM if T can be made of a status. Otherwise it throws
+ * A task converts to false if its memory could not be allocated; then none of its code
+ * has run. To await it yields UV_ENOMEM if T can be made of a status. Otherwise it throws
  * std::bad_alloc, or without exceptions ends the program. */
 template <class T = void> class task {
   public:
