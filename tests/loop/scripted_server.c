@@ -392,6 +392,7 @@ static void hear_sasl(struct scripted_connection *connection,
                                     "algorithm=md5-sess";
     struct scripted_server *server = connection->server;
     bool first = request->data.length == 0;
+    int32_t xid = server->sasl == SASL_STRANGE ? 1 : request->xid;
     char proof[64];
 
     note(server, first ? "sasl" : "response");
@@ -399,26 +400,22 @@ static void hear_sasl(struct scripted_connection *connection,
     case SASL_SILENT:
         return;
     case SASL_ABSENT:
-        answer_sasl(connection, request->xid, 0, NULL);
+        answer_sasl(connection, xid, 0, NULL);
         return;
     case SASL_BABBLES:
-        answer_sasl(connection, request->xid, 0, "nonce");
-        return;
-    case SASL_STRANGE:
-        answer_sasl(connection, 1, 0, challenge);
+        answer_sasl(connection, xid, 0, "nonce");
         return;
     default:
         break;
     }
     if (first) {
-        answer_sasl(connection, request->xid, 0, challenge);
+        answer_sasl(connection, xid, 0, challenge);
     } else if (server->sasl == SASL_REFUSES || server->sasl == SASL_DEMANDS) {
-        answer_sasl(connection, request->xid, server->sasl == SASL_REFUSES ? -115 : -124,
-                    NULL);
+        answer_sasl(connection, xid, server->sasl == SASL_REFUSES ? -115 : -124, NULL);
         drop(connection);
     } else {
         prove(request, server->sasl == SASL_IMPOSTOR ? "other" : "secret", proof);
-        answer_sasl(connection, request->xid, 0, server->sasl == SASL_LAX ? NULL : proof);
+        answer_sasl(connection, xid, 0, server->sasl == SASL_LAX ? NULL : proof);
     }
 }
 

@@ -31,7 +31,7 @@ enum scripted_sasl {
     SASL_DEMANDS,  /* it refuses it as one that serves only clients that authenticate */
     SASL_BABBLES,  /* its challenge is none */
     SASL_SILENT,   /* it answers nothing */
-    SASL_STRANGE   /* its answer has another xid */
+    SASL_STRANGE   /* it is right, but its answers have another xid */
 };
 
 struct scripted_server {
