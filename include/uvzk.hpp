@@ -252,7 +252,7 @@ class text {
 
 struct call;
 
-/* A callable or a coroutine that waits for a call. One of the two is called, once. */
+/* A callable or a coroutine that waits for a call. It hears of one event, once. */
 struct waiter {
     virtual void wake(call &) noexcept = 0; /* done; the call no longer refers to it */
     virtual void forgotten() noexcept       /* the call is destroyed before it is done */
@@ -1015,8 +1015,8 @@ struct timer final : ending {
 } // namespace detail
 
 /* Combine futures: all, any, or n of the parts, as uvzk_future_n_of. The caller keeps the
- * parts and takes the results from those that succeeded. A part that was refused ends
- * it. */
+ * parts and takes the results of those that succeeded. If a part was refused, its status
+ * is that of the combination. */
 template <class T> future<void> all_of(future<T> *parts, std::size_t count) noexcept
 {
     return detail::combined(parts, count, uvzk_future_all_of);
@@ -1306,7 +1306,8 @@ struct lock_state final : owned_state<lock_state, uvzk_lock_t, uvzk_lock_close> 
     void free() noexcept;
 };
 
-/* Both locks of a read-write lock, or one as its first. A multi lock keeps its parts. */
+/* The locks of a read-write lock; any other lock is `read`. A multi lock keeps its
+ * parts. */
 struct lock_pair {
     uvzk_rwlock_t both{};
     lock_state read{both.read, *this}, write{both.write, *this};
