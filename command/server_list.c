@@ -47,12 +47,21 @@ static int keep(struct server_list *list, const char *address, const char *name)
     return kept ? EX_OK : EX_OSERR;
 }
 
+/* As uv_ip_name, which libuv has since 1.43. */
+static int name_address(const struct sockaddr *socket, char *name, size_t size)
+{
+    const void *address = socket;
+    return socket->sa_family == AF_INET6  ? uv_ip6_name(address, name, size)
+           : socket->sa_family == AF_INET ? uv_ip4_name(address, name, size)
+                                          : UV_EAFNOSUPPORT;
+}
+
 static int keep_socket(struct server_list *list, const struct sockaddr *socket,
                        const char *name, const char *port)
 {
     char host[64], address[128];
 
-    if (uv_ip_name(socket, host, sizeof(host)) != 0) {
+    if (name_address(socket, host, sizeof(host)) != 0) {
         return EX_OK;
     }
     snprintf(address, sizeof(address),
@@ -80,7 +89,7 @@ static void tell_address(struct look_up *look_up, const struct sockaddr *socket)
     size_t length = strlen(look_up->found);
     char host[64];
 
-    if (uv_ip_name(socket, host, sizeof(host)) == 0) {
+    if (name_address(socket, host, sizeof(host)) == 0) {
         snprintf(look_up->found + length, sizeof(look_up->found) - length, "%s%s",
                  length == 0 ? "" : ", ", host);
     }

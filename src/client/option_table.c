@@ -269,7 +269,7 @@ static size_t count_words(const char *const *words)
 static const char *fault_of_bytes(const struct uvzk__option *option,
                                   const uvzk_client_options_t *options)
 {
-    size_t length = number_in(options, option->length_offset, sizeof(size_t));
+    size_t length = (size_t)number_in(options, option->length_offset, sizeof(size_t));
     const void *pointer;
 
     memcpy(&pointer, (const char *)options + option->offset, sizeof(pointer));

@@ -334,7 +334,8 @@ static void apply_listing(struct uvzk__queue *queue, struct scan *scan)
     scan->foreign_nodes = NULL;
     uvzk__foreign_nodes_set_behind(queue, scan->others_behind);
     uvzk__foreign_children(queue, scan->foreign_children);
-    uvzk__freshness_view_updated(queue, scan->sighting_count + scan->foreign_children);
+    uvzk__freshness_view_updated(queue,
+                                 scan->sighting_count + (size_t)scan->foreign_children);
     if (uvzk__other_kinds_shown(queue)) {
         uvzk__watermark_end(queue);
     }
