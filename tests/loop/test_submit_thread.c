@@ -264,7 +264,7 @@ static void without_a_thread_takes_nothing(void **state)
     (void)state;
     assert_int_equal(pthread_getattr_default_np(&usual), 0);
     pthread_attr_init(&vast);
-    pthread_attr_setstacksize(&vast, (size_t)1 << 62);
+    pthread_attr_setstacksize(&vast, SIZE_MAX / 2 + 1);
     assert_int_equal(pthread_setattr_default_np(&vast), 0);
     assert_false(uvzk__submit_thread_push(submit_thread, requests[0]));
     assert_int_equal(pthread_setattr_default_np(&usual), 0);
