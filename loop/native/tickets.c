@@ -270,7 +270,8 @@ static void find_realm(gss_cred_id_t credentials, char *realm, size_t size)
     (void)gss_release_name(&minor, &name);
 }
 
-/* An address of the connect string is no host's name in a principal. */
+/* An address of the connect string is no host's name in a principal. Credentials that have
+ * ended are not asked for their realm: MIT's library loses the name then. */
 static void name_service(const struct uvzk__tickets *tickets,
                          struct uvzk__ticket_use *use)
 {
@@ -288,7 +289,7 @@ static void name_service(const struct uvzk__tickets *tickets,
     }
     if (options->realm != NULL) {
         snprintf(realm, sizeof(realm), "@%s", options->realm);
-    } else if (use->credentials != GSS_C_NO_CREDENTIAL) {
+    } else if (use->credentials != GSS_C_NO_CREDENTIAL && tickets->lifetime_s > 0) {
         find_realm(use->credentials, realm, sizeof(realm));
     }
     snprintf(use->service, sizeof(use->service), "%.200s/%.255s%s", options->service,
