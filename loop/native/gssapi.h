@@ -6,8 +6,9 @@
  *
  * Who owns what. The loop's thread owns an exchange, but for the time of a step. It may end
  * the exchange then, too. The thread frees an exchange that has ended, so that the loop's
- * thread calls nothing of MIT's library. The thread owns itself, its options and its tickets. uvzk__gssapi_free tells it to end, and does not wait: a call
- * that waits for a KDC holds up nobody, and the thread frees everything some seconds later.
+ * thread calls nothing of MIT's library. The thread owns itself, its options and its
+ * tickets. uvzk__gssapi_free tells it to end, and does not wait: a call that waits for a
+ * KDC holds up nobody, and the thread frees everything some seconds later.
  *
  * The exit of the process waits for a call that the thread is in, 200 ms at most. */
 #ifndef UVZK_GSSAPI_H
