@@ -105,8 +105,10 @@ class Connection:
         self._answered[self._last_id] = op, answered
         self._unsent += line
         if not self._flush_is_due:
-            self._flush_is_due = True
-            self.loop.call_soon(self._flush)
+            self._flush()  # the first request of a turn does not wait for its end; the others leave together then
+            if not self._flush_is_due:
+                self._flush_is_due = True
+                self.loop.call_soon(self._flush)
         return self._last_id
 
     async def ask(self, op: str, **fields: Any) -> Line:
@@ -173,7 +175,7 @@ class Connection:
 
     def _flush(self) -> None:
         self._flush_is_due = False
-        if self.end is not None:
+        if self.end is not None or not self._unsent:
             return
         try:
             del self._unsent[: self._socket.send(self._unsent)]
