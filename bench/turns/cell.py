@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One cell: one program at one shape, for a while, and what it cost."""
 
+import contextlib
 import json
 import statistics
 import subprocess
@@ -78,8 +79,11 @@ class Serving(Once):
                                         stderr=self.complaints, text=True)  # fmt: skip
 
     def ask(self, arguments):
-        self.process.stdin.write(" ".join(arguments) + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(" ".join(arguments) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError as why:
+            raise Failed("it has ended") from why
         return self
 
     def done(self):
@@ -87,7 +91,8 @@ class Serving(Once):
             super().done()
 
     def close(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # what a process that has ended was asked
+            self.process.stdin.close()
         super().close()
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who takes turns: how each is called for a shape, and which of them this machine has."""
 
+import contextlib
 import itertools
 import shutil
 import subprocess
@@ -89,8 +90,8 @@ class Peers:
         with tempfile.TemporaryDirectory() as directory:
             paths = [f"{directory}/{number}" for number in range(shape.processes)]
             if peer == "curator" and shape.processes == 1:
-                served = self.warm_java(server).ask([*shape.flags(), *times, "--journal", paths[0]])
-                return cell.Group([served], paths, window_ms).run(server, GROUP_PATIENCE_S)
+                with self.java_asked(server, [*shape.flags(), *times, "--journal", paths[0]]) as asked:
+                    return cell.Group([asked], paths, window_ms).run(server, GROUP_PATIENCE_S)
             programs = []
             try:
                 for path in paths:
@@ -135,12 +136,18 @@ class Peers:
                 cell.run(self.serving.ask(warming), server)
         return self.serving
 
-    def served(self, server, arguments):
+    @contextlib.contextmanager
+    def java_asked(self, server, arguments):
+        """After a failure, the next cell has a new process."""
         try:
-            return cell.run(self.warm_java(server).ask(arguments), server)
-        except (cell.Failed, BrokenPipeError):
+            yield self.warm_java(server).ask(arguments)
+        except cell.Failed:
             self.close()
             raise
+
+    def served(self, server, arguments):
+        with self.java_asked(server, arguments) as asked:
+            return cell.run(asked, server)
 
     def close(self):
         if self.serving is not None:
