@@ -14,6 +14,7 @@
 #include <uv.h>
 
 #include "latencies.h"
+#include "loop_turns.h"
 #include "transport.h"
 #include "uvzk.h"
 #include "window.h"
@@ -36,14 +37,13 @@ struct run {
     uint64_t count; /* of clients */
     uvzk_client_t *clients;
     uv_timer_t timer;
-    uv_prepare_t prepare;
+    struct loop_turns turns;
     uint64_t connected, lost;   /* clients; sessions */
     uint64_t began_ns;          /* the phase */
     struct latencies came_back; /* from the kill of the server on, of each client */
     double connect_ms;          /* until the last one is connected */
-    int64_t turn_began_us, longest_turn_us; /* of this thread's processor */
-    int64_t init_us;                        /* of all uvzk_client_init */
-    size_t bytes_before, bytes;             /* of the whole heap */
+    int64_t init_us;            /* of all uvzk_client_init */
+    size_t bytes_before, bytes; /* of the whole heap */
     int threads;
 };
 
@@ -69,14 +69,6 @@ static void bad_usage(void)
     exit(2);
 }
 
-static int64_t processor_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static size_t heap_bytes(void)
 {
     struct mallinfo2 heap = mallinfo2();
@@ -99,19 +91,6 @@ static int count_threads(void)
     return threads;
 }
 
-/* A loop that waits takes no processor time, so a turn lasts from one of these to the
- * next. */
-static void turn_begins(uv_prepare_t *prepare)
-{
-    struct run *run = prepare->data;
-    int64_t now = processor_us();
-
-    if (now - run->turn_began_us > run->longest_turn_us) {
-        run->longest_turn_us = now - run->turn_began_us;
-    }
-    run->turn_began_us = now;
-}
-
 static void end(struct run *run)
 {
     run->phase = ENDING;
@@ -119,7 +98,7 @@ static void end(struct run *run)
         uvzk_client_close(&run->clients[i], NULL);
     }
     uv_close((uv_handle_t *)&run->timer, NULL);
-    uv_close((uv_handle_t *)&run->prepare, NULL);
+    loop_turns_close(&run->turns);
 }
 
 static void begin_phase(struct run *run, enum phase phase, uv_timer_cb ends, uint64_t ms)
@@ -236,7 +215,7 @@ static void print(struct run *run)
            transport_name(run->transport), run->tls != NULL ? "true" : "false",
            run->workload.sessions, run->count,
            (run->bytes - run->bytes_before) / run->workload.sessions, run->threads,
-           run->longest_turn_us, run->init_us, run->connect_ms);
+           run->turns.longest_us, run->init_us, run->connect_ms);
     if (run->restart) {
         printf(",\"back_p50_ms\":%.1f,\"back_p99_ms\":%.1f,\"back_ms\":%.1f",
                latencies_percentile_us(&run->came_back, 50) / 1000,
@@ -258,8 +237,8 @@ int main(int argc, char **argv)
         return 1;
     }
     uv_timer_init(&run.loop, &run.timer);
-    uv_prepare_init(&run.loop, &run.prepare);
-    run.timer.data = run.prepare.data = &run;
+    loop_turns_init(&run.turns, &run.loop);
+    run.timer.data = &run;
     run.bytes_before = heap_bytes();
     int status = start(&run);
     if (status < 0) {
@@ -267,8 +246,7 @@ int main(int argc, char **argv)
         return 1;
     }
     begin_phase(&run, STARTING, connect_is_late, CONNECT_MS);
-    uv_prepare_start(&run.prepare, turn_begins);
-    run.turn_began_us = processor_us();
+    loop_turns_begin(&run.turns);
     uv_run(&run.loop, UV_RUN_DEFAULT);
     uv_loop_close(&run.loop);
     free(run.clients);

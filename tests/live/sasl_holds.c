@@ -11,49 +11,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <uv.h>
 
+#include "loop_turns.h"
 #include "uvzk.h"
 
 struct run {
     uv_loop_t loop;
     uvzk_client_t client;
     uv_pipe_t input;
-    uv_prepare_t prepare;
+    struct loop_turns turns;
     char line[16];
     size_t count, granted, lost;
     uvzk_mutex_t *mutexes;
     uvzk_hold_t *holds;
-    int reconnects, turns;
-    int64_t began_us;                       /* what is told */
-    int64_t turn_began_us, longest_turn_us; /* of this thread's processor */
+    int reconnects;
     bool ends;
 };
 
 static struct run run;
-
-static int64_t processor_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-/* A loop that waits takes no processor time, so a turn lasts from one of these to the
- * next. */
-static void turn_begins(uv_prepare_t *prepare)
-{
-    int64_t now = processor_us();
-
-    (void)prepare;
-    if (now - run.turn_began_us > run.longest_turn_us) {
-        run.longest_turn_us = now - run.turn_began_us;
-    }
-    run.turn_began_us = now;
-    run.turns++;
-}
 
 static void tell(void)
 {
@@ -64,11 +40,10 @@ static void tell(void)
     }
     printf("valid %zu lost %zu reconnects %d longest_turn_us %" PRId64
            " processor_us %" PRId64 " turns %d\n",
-           valid, run.lost, run.reconnects, run.longest_turn_us,
-           run.turn_began_us - run.began_us, run.turns);
-    run.reconnects = run.turns = 0;
-    run.longest_turn_us = 0;
-    run.began_us = run.turn_began_us = processor_us();
+           valid, run.lost, run.reconnects, run.turns.longest_us,
+           loop_turns_us(&run.turns), run.turns.count);
+    run.reconnects = 0;
+    loop_turns_begin(&run.turns);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
@@ -89,7 +64,7 @@ static void on_line(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
         run.ends = true;
         uvzk_client_close(&run.client, NULL);
         uv_close((uv_handle_t *)&run.input, NULL);
-        uv_close((uv_handle_t *)&run.prepare, NULL);
+        loop_turns_close(&run.turns);
     }
 }
 
@@ -163,14 +138,13 @@ int main(int argc, char **argv)
     uv_pipe_init(&run.loop, &run.input, 0);
     uv_pipe_open(&run.input, 0);
     uv_read_start((uv_stream_t *)&run.input, on_alloc, on_line);
-    uv_prepare_init(&run.loop, &run.prepare);
+    loop_turns_init(&run.turns, &run.loop);
     int status = start(argv);
     if (status < 0) {
         fprintf(stderr, "sasl_holds: %s\n", uvzk_strerror(status));
         return 1;
     }
-    run.began_us = run.turn_began_us = processor_us();
-    uv_prepare_start(&run.prepare, turn_begins);
+    loop_turns_begin(&run.turns);
     uv_run(&run.loop, UV_RUN_DEFAULT);
     uv_loop_close(&run.loop);
     free(run.holds);
