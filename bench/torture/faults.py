@@ -109,19 +109,19 @@ class Faults:
         """The wall clock of one server goes forward. Of five, the holder did not reach two others when it acquired."""
         ports = len(self.run.servers.ports)
         far = range(3, ports)
+
+        def hold_far(whether):
+            self.run.each_relay(holder, "hold", whether, whether, servers=far)
+
         try:
-            if far and not await self.run.acquires_again(holder, lambda: self.hold_relays(holder, far, 1), PATIENCE_S):
+            if far and not await self.run.acquires_again(holder, lambda: hold_far(1), PATIENCE_S):
                 self.run.note("no_clock", holder)  # it does not acquire with three of five servers
                 return
             self.run.note("clock", holder)
             self.run.servers.step_clock(min(2, ports - 1), STEP_S)
             await asyncio.sleep(self.run.timeout_ms / 1000)
         finally:
-            self.hold_relays(holder, far, 0)
-
-    def hold_relays(self, number, servers, whether):
-        for index in servers:
-            self.run.each_relay(number, "hold", whether, whether, only=index)
+            hold_far(0)
 
 
 ALL = ("stop", "stop_waiter", "kill", "cut", "delay", "block", "late_write", "server_stop", "server_restart", "clock")

@@ -50,8 +50,8 @@ class Run:
         return ",".join(f"{HOST}:{self.wires.open(f'r{number}-{index}', HOST, HOST, port)}"
                         for index, port in enumerate(self.servers.ports)), NAME  # fmt: skip
 
-    def each_relay(self, number, command, *words, only=None):
-        for index in range(len(self.servers.ports)) if only is None else (only,):
+    def each_relay(self, number, command, *words, servers=None):
+        for index in range(len(self.servers.ports)) if servers is None else servers:
             self.wires.ask(command, f"r{number}-{index}", *words)
 
     def note(self, word, number=None, *words):

@@ -44,7 +44,11 @@ def run_of(acquires):
     run.holder, run.held = None, asyncio.Event()
     run.programs = [ToldProgram(run, 0, True), ToldProgram(run, 1, acquires)]
     run.silent = set()
-    run.each_relay = lambda number, _, whether, __, only: (run.silent.add if whether else run.silent.discard)((number, only))
+
+    def each_relay(number, _, whether, __, servers):
+        (run.silent.update if whether else run.silent.difference_update)((number, index) for index in servers)
+
+    run.each_relay = each_relay
     return run
 
 
