@@ -14,7 +14,7 @@ class Deadlines:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._due: Dict[int, Tuple[float, Optional[Callable[[], None]]]] = {}
+        self._due: Dict[int, Tuple[float, Callable[[], None]]] = {}
         self._timer: Optional[asyncio.TimerHandle] = None
         self._at = math.inf  # when the timer runs; no deadline is before that
 
@@ -48,9 +48,8 @@ class Deadlines:
         now = max(reached, self._loop.time())
         try:
             for number in [number for number, (at, _) in self._due.items() if at <= now]:
-                _, call = self._due.pop(number, (0, None))
-                if call:  # not forgotten by another one's call
-                    call()
+                if number in self._due:  # not forgotten by another one's call
+                    self._due.pop(number)[1]()
         finally:
             if self._due:
                 self._run_at(min(at for at, _ in self._due.values()))
