@@ -13,6 +13,8 @@
 
 /* The library's sentences are shorter. */
 #define REFUSAL_SIZE 256
+/* Most lines fit, and are written in one go. */
+#define LINE_SIZE 256U
 #define TOO_LONG_TEXT "the answer would be longer than --max-unsent"
 
 json_t *served_answer_ok(int64_t id)
@@ -161,11 +163,23 @@ void served_answer_add_session(json_t *answer, int64_t session_id)
 
 char *served_answer_line(json_t *answer, size_t *length)
 {
-    size_t size = json_dumpb(answer, NULL, 0, JSON_COMPACT);
-    char *line = size == 0 ? NULL : malloc(size + 1);
+    char *line = malloc(LINE_SIZE);
+    size_t size =
+        line == NULL ? 0 : json_dumpb(answer, line, LINE_SIZE - 1, JSON_COMPACT);
 
-    if (line != NULL) {
-        json_dumpb(answer, line, size, JSON_COMPACT);
+    if (size >= LINE_SIZE) {
+        char *longer = realloc(line, size + 1);
+        if (longer != NULL) {
+            line = longer;
+            json_dumpb(answer, line, size, JSON_COMPACT);
+        } else {
+            size = 0;
+        }
+    }
+    if (size == 0) {
+        free(line);
+        line = NULL;
+    } else {
         line[size] = '\n';
         *length = size + 1;
     }

@@ -97,6 +97,8 @@ static const struct {
     [SERVED_CONNECTED] = {"connected", OF_CONNECTED},
 };
 
+#define OPERATIONS (sizeof(operations) / sizeof(operations[0]))
+
 static const char *const kinds[] = {[SERVED_MUTEX] = "mutex",
                                     [SERVED_READ] = "read",
                                     [SERVED_WRITE] = "write",
@@ -355,17 +357,18 @@ static const char *take(struct served_request *request, const struct field *fiel
     }
 }
 
-/* Returns the field of an operation, or NULL. */
+/* Returns the field of an operation, or NULL: then *nearest is the name that it may mean. */
 static const struct field *field_named(unsigned of, struct nearest *nearest)
 {
     for (size_t i = 0; i < FIELDS; i++) {
-        if ((fields[i].of & of) == 0) {
-            continue;
-        }
-        if (strcmp(fields[i].name, nearest->sent) == 0) {
+        if ((fields[i].of & of) != 0 && strcmp(fields[i].name, nearest->sent) == 0) {
             return &fields[i];
         }
-        offer(nearest, fields[i].name);
+    }
+    for (size_t i = 0; i < FIELDS; i++) {
+        if ((fields[i].of & of) != 0) {
+            offer(nearest, fields[i].name);
+        }
     }
     return NULL;
 }
@@ -553,11 +556,13 @@ static const char *read_operation(struct served_request *request)
     if (name == NULL) {
         return wrong(request, "`op`: missing, or not a text");
     }
-    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+    for (size_t i = 0; i < OPERATIONS; i++) {
         if (strcmp(name, operations[i].name) == 0) {
             request->operation = (enum served_operation)i;
             return NULL;
         }
+    }
+    for (size_t i = 0; i < OPERATIONS; i++) {
         offer(&nearest, operations[i].name);
     }
     return wrong_name(request, "no such `op`", &nearest);
