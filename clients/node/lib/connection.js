@@ -15,6 +15,9 @@ const CHANGES = new Set(['write', 'set', 'revoke', 'barrier_set', 'barrier_remov
   'atomic_compare_and_set', 'atomic_set', 'atomic_force_set', 'atomic_create'])
 // What a daemon that has just begun gets to find the servers, before it is asked what needs them at once.
 const FIRST_CONTACT_MS = 10000
+// So many characters of requests do not wait for the end of the turn: the daemon carries them out while the others
+// are made.
+const BATCH = 2048
 // What the daemon gets to release everything.
 const PATIENCE_MS = 5000
 
@@ -74,6 +77,9 @@ class Connection {
       process.nextTick(() => this._flush())
     }
     this._unsent += line
+    if (this._unsent.length >= BATCH) {
+      this._flush()
+    }
     return id
   }
 

@@ -28,6 +28,8 @@ CHANGES = {"write", "set", "revoke", "barrier_set", "barrier_remove", "atomic_ad
            "atomic_set", "atomic_force_set", "atomic_create"}  # fmt: skip
 # Of one read. malloc() has room for so much without asking the kernel.
 CHUNK = 1 << 16
+# So many bytes of requests do not wait for the end of the turn: the daemon carries them out while the others are made.
+BATCH = 2048
 # What a daemon that has just begun gets to find the servers, before it is asked what needs them at once.
 FIRST_CONTACT_MS = 10000
 CLOSED = UvzkConnectionError("CLIENT_ECLOSED", "the client was closed")
@@ -84,7 +86,7 @@ class Connection:
         self._listeners: Dict[Tuple[str, int], Listener] = {}
         self._read = b""
         self._unsent = bytearray()
-        self._flush_is_due = False
+        self._turn_is_noted = False
         self._has_writer = False
         self._closing = False
         self._has_waited_for_servers = False
@@ -104,11 +106,12 @@ class Connection:
         self._last_id += 1
         self._answered[self._last_id] = op, answered
         self._unsent += line
-        if not self._flush_is_due:
-            self._flush()  # the first request of a turn does not wait for its end; the others leave together then
-            if not self._flush_is_due:
-                self._flush_is_due = True
-                self.loop.call_soon(self._flush)
+        if not self._turn_is_noted:
+            self._turn_is_noted = True
+            self.loop.call_soon(self._turn_is_over)
+            self._write()  # the first request of a turn does not wait for its end
+        elif len(self._unsent) >= BATCH and not self._has_writer:
+            self._write()
         return self._last_id
 
     async def ask(self, op: str, **fields: Any) -> Line:
@@ -173,8 +176,12 @@ class Connection:
             if listener:
                 listener(line)
 
-    def _flush(self) -> None:
-        self._flush_is_due = False
+    def _turn_is_over(self) -> None:
+        self._turn_is_noted = False
+        self._write()
+
+    def _write(self) -> None:
+        """Sends what the kernel takes. The loop calls it again when there is room for the rest."""
         if self.end is not None or not self._unsent:
             return
         try:
@@ -183,11 +190,12 @@ class Connection:
             pass
         except OSError:
             self._unsent.clear()  # the reader tells it, after what can still be read
-        if self._unsent:
-            self._flush_is_due = self._has_writer = True
-            self.loop.add_writer(self._socket.fileno(), self._flush)
-        elif self._has_writer:
-            self._has_writer = False
+        if bool(self._unsent) == self._has_writer:
+            return
+        self._has_writer = not self._has_writer
+        if self._has_writer:
+            self.loop.add_writer(self._socket.fileno(), self._write)
+        else:
             self.loop.remove_writer(self._socket.fileno())
 
     # ------------------------------------------------------------------------ end
@@ -197,7 +205,7 @@ class Connection:
         if self.end is None:
             self._closing = True
             try:
-                self._flush()
+                self._write()
                 self._socket.shutdown(socket.SHUT_WR)
                 await asyncio.wait([self.ended], timeout=patience_s)
             except OSError:
