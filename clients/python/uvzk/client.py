@@ -71,8 +71,8 @@ class Client:
     async def connection(self, to_ask_servers: bool = False) -> Connection:
         """The connection, which is opened if there is none. For the modules of this package. The servers
         can be asked at once: a daemon that has just begun has found them."""
-        loop = asyncio.get_running_loop()
-        while not (self._connection and self._connection.end is None and self._connection.loop is loop):
+        while not (self._connection and self._connection.serves()):
+            loop = asyncio.get_running_loop()
             if self._closed:
                 raise UvzkConnectionError("CLIENT_ECLOSED", "the client was closed")
             if self._opening is None or self._opening.get_loop() is not loop:

@@ -11,6 +11,7 @@ import copy
 import json
 import os
 import socket
+import threading
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from . import forking
@@ -73,6 +74,7 @@ class Latest:
 class Connection:
     def __init__(self, loop: asyncio.AbstractEventLoop, link: Link, longest_line: int) -> None:
         self.loop = loop
+        self._thread = threading.get_ident()
         self.ended: "asyncio.Future[None]" = loop.create_future()
         self.end: Optional[UvzkError] = None  # why there is no connection any more
         self.child = link.child
@@ -92,6 +94,11 @@ class Connection:
         self._has_waited_for_servers = False
         self._at_fork = forking.on_fork(self._leave)
         loop.add_reader(self._socket.fileno(), self._readable)
+
+    def serves(self) -> bool:
+        """Whether it has not ended, and is of the loop that runs in this thread. asyncio.get_running_loop() would ask the
+        kernel for the process each time."""
+        return self.end is None and self._thread == threading.get_ident() and self.loop.is_running()
 
     # ------------------------------------------------------------------ requests
 

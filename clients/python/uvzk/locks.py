@@ -32,7 +32,7 @@ def times(timeout: Optional[float]) -> Dict[str, int]:
 
 
 class Acquire(Generic[H]):
-    """An acquire that has not begun yet: `await` it, or `async with` it. Once.
+    """An acquire that has not begun yet: `await` it, or `async with` it. Once. `fields` is its own.
 
     If the task is cancelled while it waits, no znode stays. At the end of `async with` the lock is
     released; if the hold was lost before that, UvzkLost is raised."""
@@ -42,7 +42,11 @@ class Acquire(Generic[H]):
                  on_revoke: Optional[Callable[[], None]] = None) -> None:  # fmt: skip
         self._client = client
         self._op = op
-        self._fields = {**fields, **({"queued": True} if on_queued else {}), **({"revocable": True} if on_revoke else {})}
+        self._fields = fields
+        if on_queued:
+            fields["queued"] = True
+        if on_revoke:
+            fields["revocable"] = True
         self._granted = granted
         self._cancel_on_loss = cancel_on_loss
         self._on_queued = on_queued
@@ -205,11 +209,15 @@ class AllOf:
 
 
 def acquire_fields(owner: Optional[str], data: Optional[str], max_hold: Optional[float]) -> Line:
-    fields: Dict[str, Any] = {"owner": owner, "data": data}
+    fields: Dict[str, Any] = {}
+    if owner is not None:
+        fields["owner"] = owner
+    if data is not None:
+        fields["data"] = data
     if max_hold is not None:
         # The hold is told of its limit as soon as it is known.
         fields.update(max_hold_ms=ms(max_hold), warning_ms=max(1, ms(max_hold) - 1))
-    return {name: value for name, value in fields.items() if value is not None}
+    return fields
 
 
 def participants_of(line: Line) -> Participants:
