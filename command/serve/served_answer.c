@@ -163,23 +163,16 @@ void served_answer_add_session(json_t *answer, int64_t session_id)
 
 char *served_answer_line(json_t *answer, size_t *length)
 {
-    char *line = malloc(LINE_SIZE);
-    size_t size =
-        line == NULL ? 0 : json_dumpb(answer, line, LINE_SIZE - 1, JSON_COMPACT);
+    char first[LINE_SIZE];
+    size_t size = json_dumpb(answer, first, sizeof(first), JSON_COMPACT);
+    char *line = size == 0 ? NULL : malloc(size + 1);
 
-    if (size >= LINE_SIZE) {
-        char *longer = realloc(line, size + 1);
-        if (longer != NULL) {
-            line = longer;
-            json_dumpb(answer, line, size, JSON_COMPACT);
+    if (line != NULL) {
+        if (size <= sizeof(first)) {
+            memcpy(line, first, size);
         } else {
-            size = 0;
+            json_dumpb(answer, line, size, JSON_COMPACT);
         }
-    }
-    if (size == 0) {
-        free(line);
-        line = NULL;
-    } else {
         line[size] = '\n';
         *length = size + 1;
     }
