@@ -138,7 +138,7 @@ class Run:
         self.process.stdin.write(b"\n")
         self.process.stdin.flush()
 
-    def ends(self, *codes):
+    def ends(self, code):
         """As ended(), when CMD has been told to go on, and that there is no more to read."""
         if self.process.stdin and not self.process.stdin.closed:
             try:
@@ -146,10 +146,10 @@ class Run:
                 self.process.stdin.close()
             except BrokenPipeError:
                 pass  # CMD has ended
-        return self.ended(*codes)
+        return self.ended(code)
 
-    def ended(self, *codes):
-        """It ends by itself, with this exit status or one of these, or minus a signal, as subprocess has it.
+    def ended(self, code):
+        """It ends by itself, with this exit status, or minus a signal, as subprocess has it.
         What it has told on its standard error."""
         try:
             self.process.wait(PATIENCE_S)
@@ -159,8 +159,8 @@ class Run:
         if self.process.stderr:
             os.set_blocking(self.process.stderr.fileno(), False)
             told += (self.process.stderr.read() or b"").decode()
-        check(self.process.returncode in codes,
-              f"{self.process.args}: {self.process.returncode} instead of {codes}: {told}")  # fmt: skip
+        check(self.process.returncode == code,
+              f"{self.process.args}: {self.process.returncode} instead of {code}: {told}")  # fmt: skip
         return told
 
     def supervisor(self):
