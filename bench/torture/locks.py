@@ -25,7 +25,7 @@ class Lock:
     fenced: bool = False
     cancel: str = "no"  # how an acquire that waits is given up, by its documentation
     not_played: tuple = ()  # faults that cannot be made
-    versions: tuple = ()  # Debian's packages
+    versions: tuple = ()  # Debian's packages, without which it is not run
     packages: tuple = ()  # npm's
     model: str = "mutex"  # of linearizability.py
 
@@ -167,19 +167,27 @@ def command_of(lock, build, servers, name, timeout_ms):
     command = lock.command(build, servers, name, timeout_ms)
     if shutil.which(str(command[0])) is None:
         raise NotThere(f"no {command[0]}")
+    missing = [package for package, version in installed(lock).items() if version is None]
+    if missing:
+        raise NotThere(f"no package {', '.join(missing)}")
     return command
 
 
-def versions(lock):
-    """{package: version}"""
-    wanted = json.loads((PROGRAMS / "node" / "package.json").read_text())["dependencies"]
-    found = {package: wanted[package] for package in lock.packages}
+def installed(lock):
+    """{Debian package that the lock needs: its version, or None}; an own Curator takes the place of Debian's."""
+    found = {}
     for package in lock.versions:
         if package == CURATOR and os.environ.get("UVZK_CURATOR_JARS"):
             found["Curator"] = os.environ["UVZK_CURATOR_JARS"]
             continue
         told = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True, check=False)  # fmt: skip
-        if told.returncode == 0:
-            found[package] = told.stdout
+        found[package] = told.stdout or None  # dpkg may know the name of a package that is not there
     return found
+
+
+def versions(lock):
+    """{package: version}"""
+    wanted = json.loads((PROGRAMS / "node" / "package.json").read_text())["dependencies"]
+    found = {package: version for package, version in installed(lock).items() if version is not None}
+    return {package: wanted[package] for package in lock.packages} | found

@@ -19,6 +19,10 @@ class Failed(Exception):
     pass
 
 
+class TooFarApart(Failed):
+    """Programs that share a lock have hardly been at work at the same time."""
+
+
 def snapshot(server, pid):
     return {"server": server.counters(), "client_cpu": cpu_seconds(pid),
             "loopback": loopback_bytes(), "busy": busy_seconds(),
@@ -167,7 +171,7 @@ class Group:
 
     def figures(self):
         if self.ended - self.begun < self.window_ns // 2:
-            raise Failed("they were hardly at work at the same time")
+            raise TooFarApart("they were hardly at work at the same time")
         told = journals.figures(journals.read(self.paths), self.begun, self.ended)
         if told["cycles"] == 0 or told["overlaps"] + told["out_of_order"] > 0:
             raise Failed(f"not right: {told}")

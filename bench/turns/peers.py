@@ -29,6 +29,8 @@ PATIENCE_S = {shapes.CYCLES: 180, shapes.BYTES: 180, shapes.PENDING: 1200}
 # begin together.
 APART_MS = {"kazoo": 4000, "curator": 15000}
 APART_LEAST_MS = 1500
+# How often they are asked again if that was too little, each time by three times as much.
+APART_AGAIN = 2
 GROUP_PATIENCE_S = 180
 
 
@@ -81,10 +83,18 @@ class Peers:
             program.close()
 
     def in_group(self, peer, shape, server, warm_ms, window_ms):
-        """By one process or several, whose holds are written down."""
+        """By one process or several, whose holds are written down. On a slow machine or disk processes begin further
+        apart: they are asked again, and work for longer."""
         apart_ms = APART_MS.get(peer, APART_LEAST_MS) if shape.processes > 1 else 0
         if peer == "curator" and shape.processes > 1:
             warm_ms = self.java_warm_ms // 4  # the JVMs are new
+        for _ in range(APART_AGAIN):
+            with contextlib.suppress(cell.TooFarApart):
+                return self.in_group_once(peer, shape, server, warm_ms, window_ms, apart_ms)
+            apart_ms *= 3
+        return self.in_group_once(peer, shape, server, warm_ms, window_ms, apart_ms)
+
+    def in_group_once(self, peer, shape, server, warm_ms, window_ms, apart_ms):
         times = ["--hosts", server.hosts, "--warm", str(warm_ms), "--window",
                  str(window_ms + apart_ms), "--path", f"/beside-{next(self.number)}"]
         with tempfile.TemporaryDirectory() as directory:
