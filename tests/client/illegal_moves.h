@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included at the beginning of each file of the library, in the build of the library that
- * test_broken_client uses. A move that the table allows counts as illegal if the test has
- * armed it. The library itself has no such hook. */
+/* Included at the beginning of the files of the library that are compiled for test_broken_client
+ * (CMakeLists.txt). A move that the table allows counts as illegal if the test has armed it. The
+ * library itself has no such hook. */
 #ifndef UVZK_ILLEGAL_MOVES_H
 #define UVZK_ILLEGAL_MOVES_H
 
