@@ -107,7 +107,7 @@ if(suffix)
 endif()
 set(sbom ${CMAKE_CURRENT_BINARY_DIR}/uvzk.spdx.json)
 add_custom_command(OUTPUT ${sbom}
-  COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/sbom ${PROJECT_VERSION}${suffix} ${linked_list}
+  COMMAND ${PYTHON_RUNTIME} ${CMAKE_CURRENT_SOURCE_DIR}/sbom ${PROJECT_VERSION}${suffix} ${linked_list}
           ${PROJECT_SOURCE_DIR}/debian/changelog ${sbom}
   DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/sbom ${linked_list} ${PROJECT_SOURCE_DIR}/debian/changelog
   COMMENT "SBOM" VERBATIM)
