@@ -29,8 +29,8 @@ PATIENCE_S = {shapes.CYCLES: 180, shapes.BYTES: 180, shapes.PENDING: 1200}
 # begin together.
 APART_MS = {"kazoo": 4000, "curator": 15000}
 APART_LEAST_MS = 1500
-# How often they are asked again if that was too little, each time by three times as much.
-APART_AGAIN = 2
+# If that was too little, they are asked again, for so many times as much.
+APART_TIMES = (1, 3, 9)
 GROUP_PATIENCE_S = 180
 
 
@@ -88,11 +88,12 @@ class Peers:
         apart_ms = APART_MS.get(peer, APART_LEAST_MS) if shape.processes > 1 else 0
         if peer == "curator" and shape.processes > 1:
             warm_ms = self.java_warm_ms // 4  # the JVMs are new
-        for _ in range(APART_AGAIN):
-            with contextlib.suppress(cell.TooFarApart):
-                return self.in_group_once(peer, shape, server, warm_ms, window_ms, apart_ms)
-            apart_ms *= 3
-        return self.in_group_once(peer, shape, server, warm_ms, window_ms, apart_ms)
+        for times in APART_TIMES:
+            try:
+                return self.in_group_once(peer, shape, server, warm_ms, window_ms, times * apart_ms)
+            except cell.TooFarApart:
+                if times == APART_TIMES[-1]:
+                    raise
 
     def in_group_once(self, peer, shape, server, warm_ms, window_ms, apart_ms):
         times = ["--hosts", server.hosts, "--warm", str(warm_ms), "--window",
