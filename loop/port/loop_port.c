@@ -3,11 +3,12 @@
  * native_port.c and zk_port.c embed the struct and add their own calls. Everything runs on
  * the loop's thread.
  *
- * The libuv handles are an async handle, which the to_loop queue signals, and a timer. A
- * program may close them at any time (uv_walk). Until the port is ENDING this has no effect
- * but silence. From then on they are replaced at once (on_gone), because the port must come
- * to its end: a pipe reports when the program closes them. The timer serves the alarm, and
- * after the close, when there is no longer an alarm, the end of draining. */
+ * The libuv handles are an async handle, which other threads signal, an idle handle, which
+ * the loop's own thread starts (to_loop.h), and a timer. A program may close them at any time
+ * (uv_walk). Until the port is ENDING this has no effect but silence. From then on they are
+ * replaced at once (on_gone), because the port must come to its end: a pipe reports when the
+ * program closes them. The timer serves the alarm, and after the close, when there is no
+ * longer an alarm, the end of draining. */
 #include "port/loop_port.h"
 
 #include <fcntl.h>
@@ -63,6 +64,7 @@ const struct uvzk__machine uvzk__port_machine =
  * callback, no matter who closed the handle. */
 struct uvzk__loop_handles {
     uv_async_t async;
+    uv_idle_t idle; /* never referenced: async and timer keep the loop alive, or do not */
     uv_timer_t timer;
     /* The next three are valid only if detects_close is true. */
     uv_pipe_t close_pipe;   /* the write end; its pipe is full */
@@ -104,13 +106,17 @@ static void loop_handles_init(struct uvzk__loop_handles *loop_handles, uv_loop_t
     if (uv_async_init(loop, &loop_handles->async, async_cb) != 0) {
         abort();
     }
+    uv_idle_init(loop, &loop_handles->idle);
+    uv_unref((uv_handle_t *)&loop_handles->idle);
     loop_handles->timer.data = data;
     loop_handles->async.data = data;
+    loop_handles->idle.data = data;
 }
 
 static bool loop_handles_are_closed(const struct uvzk__loop_handles *loop_handles)
 {
     return uv_is_closing((const uv_handle_t *)&loop_handles->async) ||
+           uv_is_closing((const uv_handle_t *)&loop_handles->idle) ||
            uv_is_closing((const uv_handle_t *)&loop_handles->timer) ||
            (loop_handles->detects_close &&
             uv_is_closing((const uv_handle_t *)&loop_handles->close_pipe));
@@ -182,6 +188,7 @@ static void close_handle(uv_handle_t *handle)
 static void loop_handles_close(struct uvzk__loop_handles *loop_handles)
 {
     close_handle((uv_handle_t *)&loop_handles->async);
+    close_handle((uv_handle_t *)&loop_handles->idle);
     close_handle((uv_handle_t *)&loop_handles->timer);
     if (loop_handles->detects_close) {
         close_handle((uv_handle_t *)&loop_handles->close_pipe);
@@ -253,11 +260,30 @@ void uvzk__port_loop_drained(struct uvzk__port_loop *port_loop)
 
 /* ------------------------------------------------------------------------- waking up */
 
+static void port_loop_woken(struct uvzk__port_loop *port_loop)
+{
+    uvzk__to_loop_drain(port_loop->to_loop);
+    uvzk__to_loop_take_wake(port_loop->to_loop);
+    port_loop->user->woken(port_loop);
+}
+
 static void on_async(uv_async_t *async)
 {
-    struct uvzk__port_loop *port_loop = async->data;
-    uvzk__to_loop_drain(port_loop->to_loop);
-    port_loop->user->woken(port_loop);
+    port_loop_woken(async->data);
+}
+
+/* The idle handle stays active for one iteration more, in which the loop does not sleep.
+ * Otherwise uv_run(UV_RUN_ONCE) of libuv before 1.45 would sleep after the idle handles,
+ * although the program may have got what it waited for. */
+static void on_idle(uv_idle_t *idle)
+{
+    struct uvzk__port_loop *port_loop = idle->data;
+
+    if (uvzk__to_loop_is_woken(port_loop->to_loop)) {
+        port_loop_woken(port_loop);
+    } else {
+        uv_idle_stop(idle);
+    }
 }
 
 void uvzk__port_loop_want_turn(struct uvzk__port_loop *port_loop)
@@ -310,7 +336,8 @@ static void open_handles(struct uvzk__port_loop *port_loop)
     if (uvzk__port_is_ending(port_loop->life)) {
         loop_handles_detect_close(port_loop->handles, on_gone);
     }
-    uvzk__to_loop_attach(port_loop->to_loop, &port_loop->handles->async);
+    uvzk__to_loop_attach(port_loop->to_loop, &port_loop->handles->async,
+                         &port_loop->handles->idle, on_idle);
     if (port_loop->draining) {
         uvzk__port_loop_drain(port_loop);
     } else if (port_loop->alarm_at != UINT64_MAX) {

@@ -173,8 +173,8 @@ void uvzk__port_loop_set_ref(struct uvzk__port_loop *port_loop, bool keep);
  * turn before. */
 void uvzk__port_loop_want_turn(struct uvzk__port_loop *port_loop);
 /* A callback of the loop is in the port: turns that become due send no wake-up until
- * uvzk__port_loop_leave. The port should take them before, which saves the three system
- * calls of a wake-up. */
+ * uvzk__port_loop_leave. The port should take them before, which saves an iteration of the
+ * loop. */
 void uvzk__port_loop_enter(struct uvzk__port_loop *port_loop);
 /* The callback ends. A turn that is due again is for the loop's next iteration. */
 void uvzk__port_loop_leave(struct uvzk__port_loop *port_loop);

@@ -24,12 +24,14 @@ struct virtual_process {
 /* What a handle of libuv has here, from its init to its close callback: u.reserved[0]
  * points to it. */
 struct handle {
-    struct virtual_event event; /* of a timer or an async */
+    struct virtual_event event; /* of a timer, an async or an idle */
     uv_handle_t *uv;
     union {
         uv_timer_cb timer;
         uv_async_cb async;
+        uv_idle_cb idle;
     } cb;
+    bool active;         /* an idle that has been started */
     int fd;              /* of a pipe; -1: none */
     uv_write_t *writes;  /* pending until the pipe is closed; NULL: none */
     struct handle *next; /* of those that are closing */
@@ -239,7 +241,7 @@ void uv_update_time(uv_loop_t *loop)
     (void)loop;
 }
 
-/* ------------------------------------------------------------------ timers and asyncs */
+/* ---------------------------------------------------------- timers, asyncs and idles */
 
 static void timer_fires(struct virtual_event *event)
 {
@@ -296,6 +298,44 @@ int uv_async_send(uv_async_t *async)
     if (!uv_is_closing((uv_handle_t *)async) && !virtual_event_is_set(&handle->event)) {
         virtual_event_set(&handle->event, simulation->now);
     }
+    return 0;
+}
+
+/* As in each iteration of libuv's loop, until it is stopped. */
+static void idle_fires(struct virtual_event *event)
+{
+    struct handle *handle = UVZK__CONTAINER_OF(event, struct handle, event);
+
+    handle->cb.idle((uv_idle_t *)handle->uv);
+    if (handle->active && !uv_is_closing(handle->uv)) {
+        virtual_event_set(event, simulation->now);
+    }
+}
+
+int uv_idle_init(uv_loop_t *loop, uv_idle_t *idle)
+{
+    handle_new(loop, (uv_handle_t *)idle, UV_IDLE, idle_fires);
+    return 0;
+}
+
+int uv_idle_start(uv_idle_t *idle, uv_idle_cb idle_cb)
+{
+    struct handle *handle = handle_of((uv_handle_t *)idle);
+
+    if (!handle->active) {
+        handle->active = true;
+        handle->cb.idle = idle_cb;
+        virtual_event_set(&handle->event, simulation->now);
+    }
+    return 0;
+}
+
+int uv_idle_stop(uv_idle_t *idle)
+{
+    struct handle *handle = handle_of((uv_handle_t *)idle);
+
+    handle->active = false;
+    virtual_event_clear(&handle->event);
     return 0;
 }
 
