@@ -63,8 +63,9 @@ void uvzk__to_loop_push(struct uvzk__to_loop *to_loop, struct uvzk__to_loop_entr
 void uvzk__to_loop_take_back(struct uvzk__to_loop *to_loop,
                              struct uvzk__to_loop_entry *entry);
 
-/* Makes the loop run idle_cb before it sleeps again. It is no system call, as uv_async_send
- * is. Does nothing while the queue is not attached. To be called on the loop's thread. */
+/* Makes the loop run idle_cb before it sleeps again. Makes no system call, unlike
+ * uv_async_send. Does nothing while the queue is not attached. To be called on the loop's
+ * thread. */
 void uvzk__to_loop_wake(struct uvzk__to_loop *to_loop);
 /* Returns true if idle_cb has something to do. */
 static inline bool uvzk__to_loop_is_woken(const struct uvzk__to_loop *to_loop)
