@@ -31,7 +31,6 @@ struct handle {
         uv_async_cb async;
         uv_idle_cb idle;
     } cb;
-    bool active;         /* an idle that has been started */
     int fd;              /* of a pipe; -1: none */
     uv_write_t *writes;  /* pending until the pipe is closed; NULL: none */
     struct handle *next; /* of those that are closing */
@@ -306,10 +305,8 @@ static void idle_fires(struct virtual_event *event)
 {
     struct handle *handle = UVZK__CONTAINER_OF(event, struct handle, event);
 
+    virtual_event_set(event, simulation->now);
     handle->cb.idle((uv_idle_t *)handle->uv);
-    if (handle->active && !uv_is_closing(handle->uv)) {
-        virtual_event_set(event, simulation->now);
-    }
 }
 
 int uv_idle_init(uv_loop_t *loop, uv_idle_t *idle)
@@ -322,8 +319,7 @@ int uv_idle_start(uv_idle_t *idle, uv_idle_cb idle_cb)
 {
     struct handle *handle = handle_of((uv_handle_t *)idle);
 
-    if (!handle->active) {
-        handle->active = true;
+    if (!virtual_event_is_set(&handle->event)) {
         handle->cb.idle = idle_cb;
         virtual_event_set(&handle->event, simulation->now);
     }
@@ -332,10 +328,7 @@ int uv_idle_start(uv_idle_t *idle, uv_idle_cb idle_cb)
 
 int uv_idle_stop(uv_idle_t *idle)
 {
-    struct handle *handle = handle_of((uv_handle_t *)idle);
-
-    handle->active = false;
-    virtual_event_clear(&handle->event);
+    virtual_event_clear(&handle_of((uv_handle_t *)idle)->event);
     return 0;
 }
 
